@@ -14,7 +14,7 @@ import { logs } from '#observe/collectors/logs.ts';
 import { collectorsSettings } from '#observe/collectors/settings.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
 import { traceSettings } from '#observe/tracing/settings.ts';
-import { requestOf } from '#observe/tracing/span-frames.ts';
+import { spanRequest } from '#observe/tracing/span-frames.ts';
 import { createSpanSource } from '#observe/tracing/span-source.ts';
 import type { EntryMode } from '#observe/aggregation/log-store.ts';
 import { EventBus } from '#foundation/events/events.ts';
@@ -230,7 +230,7 @@ async function ingest(
     // Acknowledges as the sender does, with an instant receiver.
     const acknowledged: number[] = [];
     for (let batch = await outbox.next(); batch !== undefined; batch = await outbox.next(batch.id)) {
-      sent += requestOf(batch, 0).spans;
+      sent += spanRequest(batch, 0).spans;
       acknowledged.push(batch.id);
     }
     await outbox.settle(acknowledged);

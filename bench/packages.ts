@@ -12,7 +12,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { freeBytes } from '#foundation/platform/gathered-bytes.ts';
-import { FrameWriter, requestOf } from '#observe/tracing/span-frames.ts';
+import { FrameWriter, spanRequest } from '#observe/tracing/span-frames.ts';
 import type { Attribute, Span } from '#observe/tracing/span.ts';
 import { sendOnce, openConnections } from '#service/transport.ts';
 import { AnswerMemory } from '#service/answer-memory.ts';
@@ -99,7 +99,7 @@ async function spans(): Promise<void> {
   await compare(`a span of ${SPANS} of a request`, SPANS * times, {
     'own: frames, and a request': repeat(() => {
       for (const span of ours) writer.add(span);
-      requestOf({ protocol: 'http/protobuf', head, body: writer.take().body }, 0);
+      spanRequest({ protocol: 'http/protobuf', head, body: writer.take().body }, 0);
     }),
     'OpenTelemetry’s serializer': repeat(() => ProtobufTraceSerializer.serializeRequest(theirs)),
   });

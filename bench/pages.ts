@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startEmulator } from '#emulator/emulator.ts';
+import { runEmulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { freePort } from '../test/support/free-port.ts';
@@ -21,7 +21,7 @@ const TOKEN = 'bench-token';
 await using stack = new AsyncDisposableStack();
 const folder = mkdtempSync(join(tmpdir(), 'opsd-bench-pages-'));
 stack.defer(() => rmSync(folder, { recursive: true, force: true }));
-const emulator = await startEmulator({
+const emulator = await runEmulator({
   clock: systemClock,
   control: true,
   random: seededRandom(1),

@@ -4,7 +4,7 @@
  *
  * It sends its URL to its parent at the start, and responds to each request of the parent.
  */
-import { startEmulator } from '#emulator/emulator.ts';
+import { runEmulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { addMessage, ENTRIES_OF_DELIVERY } from '../emulator/bench/filled-messages.ts';
@@ -15,7 +15,7 @@ const BODY_BYTES = 200;
 
 const accounts = accountsOf(Number(process.argv[2]));
 const random = seededRandom(1);
-const emulator = await startEmulator({
+const emulator = await runEmulator({
   clock: systemClock,
   random,
   listen: { host: '127.0.0.1', port: 0 },

@@ -540,6 +540,22 @@ describe('architecture', () => {
     expect(shared.filter((path) => !/^foundation\/(platform|domain|settings)\//.test(path))).toEqual([]);
   });
 
+  test('no exported name of the daemon, or of the emulator, has two meanings', () => {
+    const places = new Map<string, Set<string>>();
+    for (const { path, text } of files) {
+      // Builders, which are used as `s.text`.
+      if (path === 'operate/contract/schema.ts') continue;
+      for (const [, name] of text.matchAll(
+        /^export (?:abstract |async )*(?:function\*?|class|interface|type|const) (\w+)/gm,
+      )) {
+        const key = `${wingOf(path) === 'emulator' ? 'emulator' : 'daemon'}: ${name}`;
+        places.set(key, (places.get(key) ?? new Set()).add(path));
+      }
+    }
+    expect(places.size).toBeGreaterThan(2_000);
+    expect([...places].filter(([, paths]) => paths.size > 1)).toEqual([]);
+  });
+
   test('no function is longer than 100 lines', () => {
     expect(files.flatMap(longFunctions)).toEqual([]);
   });

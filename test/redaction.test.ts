@@ -21,7 +21,7 @@ import { Secret } from '#foundation/platform/secret.ts';
 import { maskedJson } from '#service/mask-secrets.ts';
 import { redact } from '#foundation/domain/redact.ts';
 import { html } from '#operate/show/html.ts';
-import { errorReply, HttpError, json, text, type Reply } from '#operate/http/reply.ts';
+import { errorReply, HttpError, json, textReply, type Reply } from '#operate/http/reply.ts';
 
 const CANARY = 'cAnArY9f31';
 const LEAKS: readonly string[] = [
@@ -82,7 +82,7 @@ const EXITS: Readonly<Record<string, Exit>> = {
   'an error of the service': (leak) => statusError(place, 500, leak, undefined).message,
   'a log line': logged,
   'an answer of the API': (leak) => bodyOf(json(200, { leak, deep: [{ leak }] })),
-  'an answer in plain text': (leak) => bodyOf(text(200, leak)),
+  'an answer in plain text': (leak) => bodyOf(textReply(200, leak)),
   'a refusal': (leak) => bodyOf(errorReply('/api/v1/x', new HttpError(404, 'not_found', leak))),
   'a page': (leak) => html`<p title="${leak}">${[leak]}</p>`.toString(),
   'a notification': posted,

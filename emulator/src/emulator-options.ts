@@ -6,7 +6,7 @@ import type { AccountSeed } from './state/account-book.ts';
 import type { TimeMode } from './control/steerable-clock.ts';
 import type { Switches } from './state/switches.ts';
 
-export interface EmulatorOptions {
+export interface RunOptions {
   /** Real time. It is also the service's time unless `time` or `control` is given. */
   readonly clock: Clock;
   /** Virtual time stops until `advance` moves it; both modes can be moved. If absent, the service uses `clock`. */

@@ -10,7 +10,7 @@ import { createAdvance, NO_OWN_TIME, type Advance } from './control/advance.ts';
 import { controlRoutes } from './control/control-routes.ts';
 import { EmulatorControl } from './control/control.ts';
 import { DeliveryFaults } from './delivery/delivery-faults.ts';
-import type { EmulatorOptions } from './emulator-options.ts';
+import type { RunOptions } from './emulator-options.ts';
 import type { FactListener } from './statistics/facts.ts';
 import { Faults } from './http/faults.ts';
 import type { Indexes } from './statistics/indexes.ts';
@@ -21,14 +21,14 @@ import { createScriptedDestinations, type ScriptedDestinations } from './control
 import { startServer } from './http/server.ts';
 import type { ServiceFrame } from './service-state.ts';
 import { createService, type Service } from './service.ts';
-import { SigningKeyRing, type SigningKeys } from './state/signing-keys.ts';
+import { SigningKeyRing, type AccountSigningKeys } from './state/signing-keys.ts';
 import type { Statistics } from './statistics/statistics.ts';
 import { SteerableClock } from './control/steerable-clock.ts';
 import { DataFolderError } from './store/store-file.ts';
 import { Store } from './store/store.ts';
 import { DEFAULT_SWITCHES } from './state/switches.ts';
 
-export interface Emulator extends AsyncDisposable {
+export interface RunningEmulator extends AsyncDisposable {
   /** Base URL of both APIs, `http://HOST:PORT`. */
   readonly url: string;
   /** Names of the operations of both APIs. */
@@ -46,9 +46,9 @@ export interface Emulator extends AsyncDisposable {
   /** Returns the oldest failure first. */
   workflowDlq(accountId: string): ReturnType<typeof failedRuns>;
   /** Returns the signing keys of the account: the current key, and the one after `rollSigningKeys`. */
-  signingKeys(accountId: string): SigningKeys;
+  signingKeys(accountId: string): AccountSigningKeys;
   /** Makes the next key the current one, and generates a new next key. */
-  rollSigningKeys(accountId: string): SigningKeys;
+  rollSigningKeys(accountId: string): AccountSigningKeys;
   /** Cancels a message, which no operation of the interface does. Returns false for an unknown or ended message. */
   cancelMessage(accountId: string, messageId: string): boolean;
   /**
@@ -80,7 +80,7 @@ const RECORDED_REQUESTS = 1_000;
  * @throws {Error} when the address is in use, or accounts contradict each other
  * @throws {DataFolderError} when the data folder is unusable
  */
-export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
+export async function runEmulator(options: RunOptions): Promise<RunningEmulator> {
   const { random } = options;
   const ownTime = ownTimeOf(options);
   const clock = ownTime ?? options.clock;
@@ -178,7 +178,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   });
 }
 
-interface RunningParts extends Pick<Emulator, 'url' | 'destinations' | 'advance' | 'stop'> {
+interface RunningParts extends Pick<RunningEmulator, 'url' | 'destinations' | 'advance' | 'stop'> {
   readonly service: () => Service;
   readonly clock: Clock;
   readonly listeners: Set<FactListener>;
@@ -187,7 +187,7 @@ interface RunningParts extends Pick<Emulator, 'url' | 'destinations' | 'advance'
 }
 
 /** Returns what the holder of a running emulator sees. A reset exchanges the service behind it. */
-function emulatorOf({ url, service, clock, listeners, ...parts }: RunningParts): Emulator {
+function emulatorOf({ url, service, clock, listeners, ...parts }: RunningParts): RunningEmulator {
   const { destinations, signingKeys, advance, control, stop } = parts;
   return {
     url,
@@ -227,7 +227,7 @@ function emulatorOf({ url, service, clock, listeners, ...parts }: RunningParts):
 }
 
 /** @throws {DataFolderError} when time can be moved and a data folder is given */
-function ownTimeOf({ clock, control, dataFolder, startAt, time }: EmulatorOptions): SteerableClock | undefined {
+function ownTimeOf({ clock, control, dataFolder, startAt, time }: RunOptions): SteerableClock | undefined {
   const mode = time ?? (control === true ? 'real' : undefined);
   if (mode === undefined) return undefined;
   if (dataFolder !== undefined) {

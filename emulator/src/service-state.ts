@@ -9,7 +9,7 @@ import { Admission } from './http/admission.ts';
 import { BudgetGuard } from './statistics/budget-guard.ts';
 import type { DeliveryFaults } from './delivery/delivery-faults.ts';
 import type { PortOf } from './delivery/delivery.ts';
-import type { EmulatorOptions } from './emulator-options.ts';
+import type { RunOptions } from './emulator-options.ts';
 import type { FactListener } from './statistics/facts.ts';
 import { createIndexes } from './statistics/indexes.ts';
 import { beganAt, keptStatistics, restoreService } from './store/keeper.ts';
@@ -25,7 +25,7 @@ import type { FractionDigits, Switches } from './state/switches.ts';
 /** Surroundings of a service, which a reset keeps. */
 export interface ServiceFrame {
   readonly store: Store | undefined;
-  readonly options: EmulatorOptions;
+  readonly options: RunOptions;
   readonly clock: Clock;
   readonly switches: Switches;
   /** Signing keys of the accounts. Receivers hold these keys, so a reset keeps them. */

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import type { EmulatorOptions } from '#emulator/emulator-options.ts';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import type { RunOptions } from '#emulator/emulator-options.ts';
+import { runEmulator, type RunningEmulator } from '#emulator/emulator.ts';
 import type { Fact } from '#emulator/statistics/facts.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
@@ -39,7 +39,7 @@ type Call = <T = Record<string, unknown>>(
 
 export interface World {
   readonly clock: ManualClock;
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly facts: readonly Fact[];
   /**
    * Sends a request with the account's token. Returns the JSON of the response; undefined for an empty body. Throws if
@@ -53,10 +53,10 @@ export interface World {
 }
 
 /** Starts a service that stops with the test. The test fails if the emulator failed on a request. */
-export async function world(options: Partial<EmulatorOptions> = {}): Promise<World> {
+export async function world(options: Partial<RunOptions> = {}): Promise<World> {
   const clock = new ManualClock(START);
   const errors: unknown[] = [];
-  const emulator = await startEmulator({
+  const emulator = await runEmulator({
     clock,
     random: seededRandom(7),
     listen: { host: '127.0.0.1', port: 0 },

@@ -155,11 +155,11 @@ async function startEmbedded(config: Config, { clock, random, logger }: Embedded
   const accounts = config.accounts.filter((account) => account.messageApi?.url === 'embedded');
   const [first] = accounts;
   if (first === undefined) return undefined;
-  const { startEmulator } = await import('#emulator/emulator.ts');
+  const { runEmulator } = await import('#emulator/emulator.ts');
   const word = (): string => randomBytes(18).toString('base64url');
   const tokens = new Map(accounts.map((account) => [account.name, word()]));
   const management = { username: 'opsd', password: word() };
-  const emulator = await startEmulator({
+  const emulator = await runEmulator({
     clock,
     random,
     listen: { host: '127.0.0.1', port: 0 },

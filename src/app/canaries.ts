@@ -6,7 +6,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import { createHttpPost } from '#foundation/platform/http-post.ts';
 import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
-import { Answers } from '#observe/canary/answers.ts';
+import { CanaryAnswers } from '#observe/canary/answers.ts';
 import { CanaryBook } from '#observe/canary/book.ts';
 import { startCanaries } from '#observe/canary/canaries.ts';
 import { CanaryInbox } from '#observe/canary/inbox.ts';
@@ -54,7 +54,7 @@ export async function openCanaries({ storage, clock, events, accounts: own }: Po
   return {
     start({ config, accounts, scheduler }, parts) {
       const http = parts.use(createHttpPost({ clock, timeoutMs: PROBE_MS }));
-      const answers = parts.use(new Answers(events, clock));
+      const answers = parts.use(new CanaryAnswers(events, clock));
       const targets = config.accounts.flatMap((account) => targetsOf(account, { config, accounts, book, inbox }));
       const running = startCanaries({ targets, scheduler, events, clock, http, answers });
       parts.ending('canaries', 2_000, () => running.stop());

@@ -58,7 +58,7 @@ interface GenerationGiven extends Pick<GenerationBase, 'config' | 'whole' | 'opt
   /** Base URL of the daemon's pages; undefined before they are served. */
   readonly address: () => string | undefined;
   /** Shows the accounts of a generation to other replicas; absent if the store is not shared. */
-  readonly views: { publish(memory: OwnMemory, parts: Parts): void } | undefined;
+  readonly views: { publish(memory: SharedMemory, parts: Parts): void } | undefined;
   /** Ends the previous generation, and returns the state that this one needs; undefined if it is the first. */
   handed(): Handover | undefined;
 }
@@ -99,7 +99,7 @@ export interface Generation extends Pick<
 }
 
 /** Memory of a generation that other replicas show. */
-export type OwnMemory = Pick<
+export type SharedMemory = Pick<
   Generation,
   'config' | 'board' | 'attempts' | 'incidents' | 'policies' | 'accounts' | 'metrics' | 'canaries'
 >;

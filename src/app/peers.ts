@@ -2,7 +2,7 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { Database } from '#storage/database.ts';
-import { CommandRequests, type Command } from '#storage/postgres/command-requests.ts';
+import { CommandRequests, type StoredCommand } from '#storage/postgres/command-requests.ts';
 import { CommandService } from '#storage/postgres/command-service.ts';
 import { createCommandTable } from '#storage/postgres/command-table.ts';
 import { noticeConnections } from '#storage/postgres/connections.ts';
@@ -31,7 +31,7 @@ export interface Peers extends Disposable {
   /** Replaces the connection of the notices. */
   renew(): void;
   /** Runs the commands of other replicas until disposal. @param handle never rejects */
-  serve(handle: (command: Command, signal: AbortSignal) => Promise<unknown>): AsyncDisposable;
+  serve(handle: (command: StoredCommand, signal: AbortSignal) => Promise<unknown>): AsyncDisposable;
 }
 
 /** Connects in the background: without notices, commands take some seconds longer. */

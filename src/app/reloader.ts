@@ -5,7 +5,7 @@
  */
 import type { Config } from '#config/config.ts';
 import { contentsOf } from '#config/contents.ts';
-import { loadConfig, type LoadResult, type Problem } from '#config/load.ts';
+import { loadConfig, type LoadResult, type ConfigProblem } from '#config/load.ts';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { ReloadOutcome } from '#operate/api/api-deps.ts';
@@ -152,7 +152,7 @@ function tryLoad(
   }
 }
 
-function lineOf({ file, line, column, path, message, help }: Problem): string {
+function lineOf({ file, line, column, path, message, help }: ConfigProblem): string {
   const where = `${file}:${line}:${column}:${path === '' ? '' : ` ${path}:`}`;
   return `${where} ${message}${help === undefined ? '' : ` (${help})`}`;
 }

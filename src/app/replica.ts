@@ -8,7 +8,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { LeaseReadings } from '#foundation/domain/engine-readings.ts';
 import type { AccountLease } from '#operate/contract/status.ts';
 import type { LeaseTable } from '#storage/postgres/lease-table.ts';
-import type { Scope } from '#storage/scope.ts';
+import type { RowScope } from '#storage/scope.ts';
 import { Leases, type LeaseConnection, type LossReason, type Taken } from '#storage/postgres/leases.ts';
 
 interface ReplicaDeps {
@@ -130,7 +130,7 @@ export class Replica {
   }
 
   /** Returns the rows of the store that the present generation works on. */
-  scope(): Scope {
+  scope(): RowScope {
     const accounts = [...this.#working.keys()].filter((account) => account !== LEADER);
     return { accounts, ...(this.#working.has(LEADER) && { others: [...this.#others] }), replica: this.name };
   }

@@ -14,7 +14,7 @@ import { openMemoryStore } from '#storage/memory-store.ts';
 import { createAuditTableReader } from '#storage/postgres/audit-table-reader.ts';
 import { createCanaryRelay } from '#storage/postgres/canary-relay.ts';
 import { urlOf } from '#storage/postgres/connection-uri.ts';
-import { openLeaseConnection, placeOf } from '#storage/postgres/connections.ts';
+import { openLeaseConnection, databasePlace } from '#storage/postgres/connections.ts';
 import { connectionName, createLeaseTable } from '#storage/postgres/lease-table.ts';
 import { heartbeatMs } from '#storage/postgres/leases.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
@@ -142,7 +142,7 @@ export async function checkShared(settings: PostgresSettings): Promise<void> {
       await connection.close();
     }
   } catch (error) {
-    throw explainPostgres(error, placeOf(url));
+    throw explainPostgres(error, databasePlace(url));
   }
 }
 

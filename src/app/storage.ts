@@ -8,7 +8,7 @@ import type { AuditCounts } from '#automate/ledger/counted-audit.ts';
 import type { CanaryRelay } from '#observe/canary/relay.ts';
 import type { BackupFolder } from '#storage/backup-folder.ts';
 import type { Database } from '#storage/database.ts';
-import type { Scope } from '#storage/scope.ts';
+import type { RowScope } from '#storage/scope.ts';
 import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
 import type { DirectOptions } from './options.ts';
 import type { Peers } from './peers.ts';
@@ -45,7 +45,7 @@ export interface Storage {
   /** Opens the stores of a generation. */
   stores(): Promise<Stores>;
   /** Rows that the present generation works on. */
-  readonly scope: () => Scope;
+  readonly scope: () => RowScope;
   /** Checks that a daemon with this configuration can use its store. Rejects with a message for the operator. */
   check(next: Config): Promise<void>;
 }

@@ -10,7 +10,7 @@ import { createIncidentStore } from '#storage/incident-store.ts';
 import { createLabelStore } from '#storage/label-store.ts';
 import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
 import { createNotificationStore } from '#storage/notification-store.ts';
-import type { Scope } from '#storage/scope.ts';
+import type { RowScope } from '#storage/scope.ts';
 import { createRequestUseStore } from '#storage/request-use.ts';
 import { createSeriesStore } from '#storage/series-store.ts';
 import { createSpanOutbox } from '#storage/span-outbox.ts';
@@ -20,7 +20,7 @@ import { createWorkflowDlqStore } from '#storage/workflow-dlq-store.ts';
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
 interface StoresDeps {
-  readonly scope: Scope;
+  readonly scope: RowScope;
   readonly events: EventBus;
   /** Called after each commit of counters. */
   readonly onSaved: () => void;

@@ -11,7 +11,7 @@ import { repeat } from '#operate/views/repeat.ts';
 import { shownPorts, type AccountPorts } from '#operate/views/shown.ts';
 import type { ServerDeps } from '#operate/server.ts';
 import { createViewStore } from '#storage/postgres/view-store.ts';
-import type { Generation, OwnMemory } from './generation.ts';
+import type { Generation, SharedMemory } from './generation.ts';
 import type { DaemonProcess } from './process.ts';
 import type { Parts } from './parts.ts';
 import type { Replica } from './replica.ts';
@@ -28,7 +28,7 @@ interface ViewsDeps extends Pick<DaemonProcess, 'options' | 'events' | 'storage'
 
 export interface Views {
   /** Shows the accounts of a generation to the other replicas. Ends with `parts`. */
-  publish(memory: OwnMemory, parts: Parts): void;
+  publish(memory: SharedMemory, parts: Parts): void;
   /** Adds the accounts of the other replicas to the ports of a generation. */
   shown(ports: ServerDeps & AccountPorts, generation: Generation): ServerDeps;
 }

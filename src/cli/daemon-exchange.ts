@@ -63,7 +63,7 @@ export interface TextAnswer {
 }
 
 /** Response that is not a success. */
-export class Rejection extends CommandError {
+export class DaemonRejection extends CommandError {
   /** See the daemon's `ErrorCode`. */
   readonly code: string;
 
@@ -73,11 +73,11 @@ export class Rejection extends CommandError {
   }
 }
 
-export function rejected(call: DaemonCall, answer: Pick<TextAnswer, 'status' | 'text'>): Rejection {
+export function rejected(call: DaemonCall, answer: Pick<TextAnswer, 'status' | 'text'>): DaemonRejection {
   const { error } = recordOf(call, answer);
   const { message, code } = isRecord(error) ? error : {};
   const said = typeof message === 'string' ? printable(message) : `HTTP ${answer.status}`;
-  return new Rejection(String(code), `the daemon rejected the request: ${said}`);
+  return new DaemonRejection(String(code), `the daemon rejected the request: ${said}`);
 }
 
 function recordOf(call: DaemonCall, { text }: Pick<TextAnswer, 'text'>): Readonly<Record<string, unknown>> {
@@ -85,9 +85,9 @@ function recordOf(call: DaemonCall, { text }: Pick<TextAnswer, 'text'>): Readonl
   try {
     value = withOwnCommands(JSON.parse(text) as unknown, call.command);
   } catch {
-    throw new CommandError(`the program on ${placeOf(call)} is not opsd: its response is not JSON`);
+    throw new CommandError(`the program on ${daemonPlace(call)} is not opsd: its response is not JSON`);
   }
-  if (!isRecord(value)) throw new CommandError(`the program on ${placeOf(call)} is not opsd`);
+  if (!isRecord(value)) throw new CommandError(`the program on ${daemonPlace(call)} is not opsd`);
   return value;
 }
 
@@ -98,7 +98,7 @@ export function isNobodyThere(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ECONNREFUSED';
 }
 
-export function placeOf(call: DaemonCall): string {
+export function daemonPlace(call: DaemonCall): string {
   return 'socketPath' in call ? call.socketPath : call.url.origin;
 }
 
@@ -172,7 +172,7 @@ const WITHOUT_DAEMON = {
 } as const;
 
 function explain(error: NodeJS.ErrnoException, call: DaemonCall): CommandError {
-  const place = placeOf(call);
+  const place = daemonPlace(call);
   const how =
     'socketPath' in call
       ? WITHOUT_DAEMON[call.named ?? 'nothing']

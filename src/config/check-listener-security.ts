@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { WebConfig } from '#operate/http/web-settings.ts';
-import type { Problem } from './problem.ts';
+import type { ConfigProblem } from './problem.ts';
 import { unreadable } from './read-file.ts';
 import type { Fault } from './source-text.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
@@ -16,7 +16,7 @@ export interface SecurityRead {
   /** Faults in the configuration itself. */
   readonly faults: readonly Fault[];
   /** Problems in the web configuration files. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
   readonly server?: WebConfig;
   readonly hooks?: WebConfig;
   /** Contents of all files, in order. */

@@ -13,7 +13,7 @@ import { composeConfig, type Config } from './config.ts';
 import { environmentDefaults } from './environment-defaults.ts';
 import { PolicyLists } from './policy-lists.ts';
 import { policyPart } from './policy-part.ts';
-import type { Problem } from './problem.ts';
+import type { ConfigProblem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import { checkSecretFiles } from './secret-files.ts';
 import { listenerShape } from '#operate/http/web-settings.ts';
@@ -23,14 +23,14 @@ import { readYaml, unreadProblem, type YamlFile } from './yaml-file.ts';
 import { placeAt } from './yaml-place.ts';
 
 export { formatProblems } from './problem.ts';
-export type { Problem } from './problem.ts';
+export type { ConfigProblem } from './problem.ts';
 
 export type LoadResult =
-  | { readonly ok: true; readonly config: Config; readonly warnings: readonly Problem[] }
+  | { readonly ok: true; readonly config: Config; readonly warnings: readonly ConfigProblem[] }
   | {
       readonly ok: false;
       /** Problems, including warnings. */
-      readonly problems: readonly Problem[];
+      readonly problems: readonly ConfigProblem[];
       /** Same as `Config.policyPart`; undefined if unknown. */
       readonly policyPart?: string;
     };

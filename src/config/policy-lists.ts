@@ -4,7 +4,7 @@ import { checkPolicies, type PolicyFault, type PolicyList } from './check-polici
 import { checkSchema } from './check-schema.ts';
 import type { LoadedPolicy } from './config.ts';
 import { findPolicyFiles } from './policy-files.ts';
-import type { Problem } from './problem.ts';
+import type { ConfigProblem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import { policyFileSettings } from './settings.ts';
 import type { Fault } from './source-text.ts';
@@ -21,7 +21,7 @@ export class PolicyLists {
   /** Faults of `policyFiles` itself. */
   readonly faults: readonly Fault[];
   readonly #files: { readonly yaml: YamlFile; readonly faults: readonly Fault[] }[] = [];
-  readonly #unread: Problem[] = [];
+  readonly #unread: ConfigProblem[] = [];
 
   /**
    * @param settings policies of the file itself
@@ -68,7 +68,7 @@ export class PolicyLists {
    *
    * @param accounts the configuration itself, if policies are checked against its accounts
    */
-  problems(main: YamlFile, faults: readonly Fault[], accounts: YamlFile['root']): Problem[] {
+  problems(main: YamlFile, faults: readonly Fault[], accounts: YamlFile['root']): ConfigProblem[] {
     const crossed = checkPolicies(this.lists, accounts);
     const own = ({ source }: YamlFile): Fault[] =>
       crossed.filter((one: PolicyFault) => one.source === source).map(({ fault }) => fault);

@@ -6,7 +6,7 @@ import type { PolicyList } from './check-policies.ts';
 import { checkSchema } from './check-schema.ts';
 import type { LoadedPolicy } from './config.ts';
 import { PolicyLists } from './policy-lists.ts';
-import type { Problem } from './problem.ts';
+import type { ConfigProblem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import type { Fault } from './source-text.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
@@ -23,7 +23,7 @@ export interface LoadedTest {
 
 export type LoadedTests =
   | { readonly ok: true; readonly policies: readonly LoadedPolicy[]; readonly tests: readonly LoadedTest[] }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
 /** @param env values for `${env:NAME}` in the files */
 export function loadPolicyTests(path: string, { env }: Pick<WalkOptions, 'env'>): LoadedTests {

@@ -1,6 +1,6 @@
 /** Problem in a configuration: its place, the message, and the fix. */
 
-export interface Problem {
+export interface ConfigProblem {
   readonly file: string;
   /** From 1. */
   readonly line: number;
@@ -36,7 +36,7 @@ const COLORS = { bold: '1', red: '1;31', yellow: '1;33', cyan: '36', dim: '2' } 
  *   help: did you mean token?
  * ```
  */
-export function formatProblems(problems: readonly Problem[], options: { readonly color?: boolean } = {}): string {
+export function formatProblems(problems: readonly ConfigProblem[], options: { readonly color?: boolean } = {}): string {
   const paint = (color: keyof typeof COLORS, text: string): string =>
     options.color === true ? `\u001B[${COLORS[color]}m${text}\u001B[0m` : text;
   return problems

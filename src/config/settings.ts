@@ -13,11 +13,11 @@ import {
   defaulted,
   described,
   durationSetting,
-  integer,
+  wholeNumber,
   matching,
   oneSecret,
   optional,
-  section,
+  settingsBlock,
   someText,
   withMeta,
 } from '#foundation/settings/blocks.ts';
@@ -36,7 +36,7 @@ const shortForm = {
   tokenFile: optional('Short form of messageApi.tokenFile.', someText),
 };
 
-const limit = (what: string) => optional(what, integer(1));
+const limit = (what: string) => optional(what, wholeNumber(1));
 
 /** Limits of the account that no operation of the service reads. */
 const limitSettings = z.strictObject({
@@ -92,15 +92,15 @@ const accountSettings = z
     messageApi: optional('Message delivery and workflow API.', messageApiSettings),
     managementApi: optional('Account and index management API.', managementApiSettings),
     ...shortForm,
-    wire: section('Names that differ between installations of the service.', wireSettings),
-    client: section('Limits for the daemon’s own requests.', clientSettings),
+    wire: settingsBlock('Names that differ between installations of the service.', wireSettings),
+    client: settingsBlock('Limits for the daemon’s own requests.', clientSettings),
     flowControlKeys: names('Flow-control keys to watch.'),
     searchIndexes: names('Ids of search indexes to watch.'),
     vectorIndexes: names('Ids of vector indexes to watch.'),
-    limits: section('Limits of the account, which the service does not report.', limitSettings),
+    limits: settingsBlock('Limits of the account, which the service does not report.', limitSettings),
     budget: optional('Monthly budget of the account, which the service does not report.', budgetSettings),
     mode: defaulted('Upper limit for the mode of every policy on this account.', z.enum(POLICY_MODES), 'enforce'),
-    collectors: section('Collectors and their schedules.', collectorsSettings),
+    collectors: settingsBlock('Collectors and their schedules.', collectorsSettings),
     canaries: canariesSettings,
   })
   .check(
@@ -133,20 +133,23 @@ const logSettings = z.strictObject({
 
 export const configSettings = z.strictObject({
   version: defaulted('Version of this format.', z.literal(1, 'expected 1; other versions need a newer opsd'), 1),
-  server: section('HTTP server of the daemon.', serverSettings),
-  storage: section('Storage of the state.', storageSettings),
+  server: settingsBlock('HTTP server of the daemon.', serverSettings),
+  storage: settingsBlock('Storage of the state.', storageSettings),
   accounts: described(
     'Accounts of the service. Each needs a name, and at least url and tokenFile.',
     z.array(accountSettings).check(z.minLength(1)),
   ),
-  telemetry: section(
+  telemetry: settingsBlock(
     'Metrics and traces.',
     z.strictObject({ metrics: metricsSettings, deliveryEvents: deliveryEventsSettings, traces: traceSettings }),
   ),
-  log: section('Logs, on standard error.', logSettings),
-  engine: section('Settings for all policies.', engineSettings),
-  hooks: section('Webhooks that receive alerts, and callbacks of the service.', hooksSettings),
-  notifications: section('Receivers of notifications about holds, halts and pending plans.', notificationSettings),
+  log: settingsBlock('Logs, on standard error.', logSettings),
+  engine: settingsBlock('Settings for all policies.', engineSettings),
+  hooks: settingsBlock('Webhooks that receive alerts, and callbacks of the service.', hooksSettings),
+  notifications: settingsBlock(
+    'Receivers of notifications about holds, halts and pending plans.',
+    notificationSettings,
+  ),
   policies: defaulted('Policies.', z.array(policySettings), []),
   policyFiles: defaulted('Files with more policies. The last part of a path may contain `*`.', z.array(someText), []),
 });

@@ -2,7 +2,7 @@
 import { LineCounter } from 'yaml';
 import { credentialSpans } from '#foundation/domain/credential-spans.ts';
 import { redact } from '#foundation/domain/redact.ts';
-import type { Excerpt, Problem } from './problem.ts';
+import type { Excerpt, ConfigProblem } from './problem.ts';
 
 /** Fault between two offsets of a file. */
 export interface Fault {
@@ -58,7 +58,7 @@ export class SourceText {
     return `${this.file}:${line}:${column}`;
   }
 
-  problem(fault: Fault): Problem {
+  problem(fault: Fault): ConfigProblem {
     const excerpt = this.#excerpt(fault);
     return {
       file: this.file,

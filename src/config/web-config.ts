@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { Secret } from '#foundation/platform/secret.ts';
 import { webSettings, type WebConfig, type WebSettings } from '#operate/http/web-settings.ts';
 import { checkSchema } from './check-schema.ts';
-import type { Problem } from './problem.ts';
+import type { ConfigProblem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import { keysOf } from './schema-walk.ts';
 import type { Fault, SourceText } from './source-text.ts';
@@ -19,7 +19,7 @@ import { faultAt, faultAtKey, placeAt, type Place } from './yaml-place.ts';
 export interface WebConfigRead {
   /** Undefined if there are errors. */
   readonly web?: WebConfig;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
   /** Contents of the file, then of the files that it names, in order. */
   readonly texts: readonly string[];
 }

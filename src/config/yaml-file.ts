@@ -1,6 +1,6 @@
 /** Strict reader of one YAML file: version 1.2, the core schema, one document. Every fault has a plain message. */
 import { type Document, isCollection, isScalar, parseDocument, visit, type YAMLError } from 'yaml';
-import type { Problem } from './problem.ts';
+import type { ConfigProblem } from './problem.ts';
 import type { ReadResult } from './read-file.ts';
 import { isSecretInsteadOfPath, isSecretKey } from './secret-keys.ts';
 import { type Fault, SourceText } from './source-text.ts';
@@ -58,7 +58,7 @@ export function readPlaces(text: string, options: Omit<WalkOptions, 'source'>): 
 }
 
 /** Syntax and schema problems, in the order of the file. After a syntax error, schema problems are unreliable. */
-export function problemsOf(yaml: YamlFile, faults: readonly Fault[]): Problem[] {
+export function problemsOf(yaml: YamlFile, faults: readonly Fault[]): ConfigProblem[] {
   const { source, brokenAt } = yaml;
   const isSound = brokenAt === Infinity;
   const lastSure = isSound ? Infinity : source.text.lastIndexOf('\n', brokenAt - 1);
@@ -67,7 +67,7 @@ export function problemsOf(yaml: YamlFile, faults: readonly Fault[]): Problem[] 
   return [...yaml.faults, ...sure].sort((a, b) => a.start - b.start).map((fault) => source.problem(fault));
 }
 
-export function unreadProblem(read: Extract<ReadResult, { ok: false }>): Problem {
+export function unreadProblem(read: Extract<ReadResult, { ok: false }>): ConfigProblem {
   const { source, offset, message, help } = read;
   return source.problem({ start: offset, end: offset + 1, path: '', message, help });
 }

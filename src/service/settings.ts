@@ -8,7 +8,7 @@ import {
   defaulted,
   described,
   durationSetting,
-  integer,
+  wholeNumber,
   matching,
   oneSecret,
   secret,
@@ -91,7 +91,7 @@ export const clientSettings = z.strictObject({
     200_000,
   ),
   timeout: defaulted('Maximum time until a response is complete.', durationSetting({ min: '100ms', max: '5m' }), '10s'),
-  maxResponseBytes: defaulted('Maximum size of a response, in bytes.', integer(1_024), 33_554_432),
+  maxResponseBytes: defaulted('Maximum size of a response, in bytes.', wholeNumber(1_024), 33_554_432),
 });
 
 export type WireSettings = z.output<typeof wireSettings>;

@@ -196,7 +196,7 @@ function markRestored(part: string, file: string): void {
  *
  * @throws {StoreError} if a daemon is running, or there is no store
  */
-export function storedHead(path: string): AuditHead | undefined {
+export function backupHead(path: string): AuditHead | undefined {
   if (!existsSync(path)) throw new StoreError(`${path} does not exist.`);
   using store = lockStore(path);
   return readHead(store.db);

@@ -2,7 +2,7 @@
 import type { CanaryStore, RoundRecord, StateRecord } from '#observe/canary/store.ts';
 import { each, records, run } from './database.ts';
 import { addMeta, metaValue } from './meta.ts';
-import { type Scope, WHOLE, accountsOf, isOwn, leaseFor } from './scope.ts';
+import { type RowScope, WHOLE, accountsParameter, isOwn, leaseFor } from './scope.ts';
 import type { Store } from './sqlite.ts';
 
 const KEY = 'canary_key';
@@ -13,7 +13,7 @@ const PUT_STATE = `INSERT INTO canary_states (account, canary, record) VALUES (?
   ON CONFLICT (account, canary) DO UPDATE SET record = excluded.record`;
 const DELETE_ROUND = 'DELETE FROM canary_rounds WHERE id = ?';
 
-export function createCanaryStore({ database }: Pick<Store, 'database'>, scope: Scope = WHOLE): CanaryStore {
+export function createCanaryStore({ database }: Pick<Store, 'database'>, scope: RowScope = WHOLE): CanaryStore {
   const isOwned = isOwn(database.dialect, scope, '?1');
   const selectRounds = `SELECT record FROM canary_rounds WHERE ${isOwned} ORDER BY id`;
   const selectStates = `SELECT record FROM canary_states WHERE ${isOwned} ORDER BY account, canary`;
@@ -25,8 +25,8 @@ export function createCanaryStore({ database }: Pick<Store, 'database'>, scope: 
       }),
     load: () =>
       database.read(function* () {
-        const rounds = yield* records<RoundRecord>(selectRounds, accountsOf(scope));
-        return { rounds, states: yield* records<StateRecord>(selectStates, accountsOf(scope)) };
+        const rounds = yield* records<RoundRecord>(selectRounds, accountsParameter(scope));
+        return { rounds, states: yield* records<StateRecord>(selectStates, accountsParameter(scope)) };
       }),
     save: ({ rounds, state, forget = [], relayed }) =>
       database.transaction(

@@ -91,7 +91,7 @@ export type Nullable<T> = {
 };
 
 /** Returns a row without the properties that are NULL. */
-export function present<T extends object>(row: Nullable<T>): T {
+export function withoutNulls<T extends object>(row: Nullable<T>): T {
   const known: Record<string, unknown> = {};
   // A loop, because stores load hundreds of thousands of rows.
   for (const [name, value] of Object.entries(row)) if (value !== null) known[name] = value;

@@ -2,7 +2,7 @@
 import type { DeliveryOutbox } from '#observe/aggregation/delivery-outbox.ts';
 import { all, each, get, run } from './database.ts';
 import { OutboxRows, type OutboxWrite } from './outbox.ts';
-import { WHOLE, type Scope } from './scope.ts';
+import { WHOLE, type RowScope } from './scope.ts';
 import type { Store } from './sqlite.ts';
 
 const LINES_AT_ONCE = 500;
@@ -23,7 +23,7 @@ interface DeliveryOutboxOptions {
 export async function createDeliveryOutbox(
   { database }: Pick<Store, 'database'>,
   { onDropped, mostLines = MOST_LINES }: DeliveryOutboxOptions,
-  scope: Scope = WHOLE,
+  scope: RowScope = WHOLE,
 ): Promise<StoredDeliveryOutbox> {
   const remove = `DELETE FROM delivery_lines WHERE id IN ${database.dialect.numbers('?1')}`;
   const rows = new OutboxRows(database, 'delivery_lines', scope);

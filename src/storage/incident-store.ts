@@ -3,7 +3,7 @@ import type { Incident } from '#foundation/domain/incident.ts';
 import type { IncidentMark, IncidentMember, IncidentStore } from '#observe/incidents/incident-store.ts';
 import { all, each, get, run, type Row } from './database.ts';
 import { PART_ROWS, paged } from './paged.ts';
-import { type Scope, WHOLE, accountsOf, isOwn, leaseFor } from './scope.ts';
+import { type RowScope, WHOLE, accountsParameter, isOwn, leaseFor } from './scope.ts';
 import type { Store } from './sqlite.ts';
 
 const MOST_MARKS = 200;
@@ -18,7 +18,7 @@ const NEWEST_MARK = 'SELECT detail FROM incident_marks WHERE kind = ? ORDER BY i
 const PUT_MARK = 'INSERT INTO incident_marks (at, kind, detail) VALUES (?, ?, ?)';
 const DROP_MARKS = `DELETE FROM incident_marks WHERE id <= (SELECT max(id) FROM incident_marks) - ${MOST_MARKS}`;
 
-export function createIncidentStore({ database }: Pick<Store, 'database'>, scope: Scope = WHOLE): IncidentStore {
+export function createIncidentStore({ database }: Pick<Store, 'database'>, scope: RowScope = WHOLE): IncidentStore {
   const { dialect } = database;
   const select = `SELECT record, at, by, note FROM incidents LEFT JOIN incident_acknowledgments ON incident = id
     WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id`;
@@ -31,14 +31,14 @@ export function createIncidentStore({ database }: Pick<Store, 'database'>, scope
   const removeMember = `DELETE FROM incident_members WHERE account = ?1 AND queue = ?2 AND dlq_id IN ${dialect.members('?3')}`;
 
   return {
-    load: async () => (await database.read(all(select, accountsOf(scope)))).map(incidentOf),
+    load: async () => (await database.read(all(select, accountsParameter(scope)))).map(incidentOf),
     readMembers: (take) =>
       database.read(
         paged(
           (last) =>
             all<IncidentMember>(
               selectMembers,
-              accountsOf(scope),
+              accountsParameter(scope),
               last?.account ?? '',
               last?.queue ?? '',
               last?.dlqId ?? '',

@@ -1,7 +1,7 @@
 /** Store of the admitted label values. It also retires the totals of evicted values. */
 import type { LabelStore, LabelValue } from '#observe/aggregation/label-store.ts';
 import { all, each, run } from './database.ts';
-import { type Scope, WHOLE, accountsOf, changeByLease, isOwn, leaseFor } from './scope.ts';
+import { type RowScope, WHOLE, accountsParameter, changeByLease, isOwn, leaseFor } from './scope.ts';
 import type { StoredTotals } from './totals.ts';
 import type { Store } from './sqlite.ts';
 
@@ -11,13 +11,13 @@ const PUT = `INSERT INTO label_values (account, label, value, idle_ms) VALUES (?
 export function createLabelStore(
   { database }: Pick<Store, 'database'>,
   totals: StoredTotals,
-  scope: Scope = WHOLE,
+  scope: RowScope = WHOLE,
 ): LabelStore {
   const { dialect } = database;
   const select = `SELECT account, label, value, idle_ms AS "idleMs" FROM label_values WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id`;
   const remove = `DELETE FROM label_values WHERE account = ?1 AND label = ?2 AND value IN ${dialect.members('?3')}`;
   return {
-    load: () => database.read(all<LabelValue>(select, accountsOf(scope))),
+    load: () => database.read(all<LabelValue>(select, accountsParameter(scope))),
     async save(values) {
       // Replicas do not share the values of their own metrics, which have no account. The next owner saves its own.
       await changeByLease(

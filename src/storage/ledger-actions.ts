@@ -2,7 +2,7 @@
 import type { Reports } from '#automate/ledger/reports.ts';
 import type { Dialect } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import { ACTIONS, actions } from './ledger-rows.ts';
+import { ACTIONS, actionRows } from './ledger-rows.ts';
 
 /** Queries by name. They must stay fast with a million intents. */
 export const ACTION_QUERIES = {
@@ -27,18 +27,18 @@ export function createActionReads({ database }: Journal, isOwn: (account: string
   return {
     async unknownOutcomes() {
       const counts = new Map<string, number>();
-      for (const { outcome, proposal } of await database.read(actions(ACTION_QUERIES.unsettled))) {
+      for (const { outcome, proposal } of await database.read(actionRows(ACTION_QUERIES.unsettled))) {
         if (outcome === 'unknown' && isOwn(proposal.account))
           counts.set(proposal.policy, (counts.get(proposal.policy) ?? 0) + 1);
       }
       return counts;
     },
-    recentActions: (limit) => database.read(actions(ACTION_QUERIES.recent, limit)),
+    recentActions: (limit) => database.read(actionRows(ACTION_QUERIES.recent, limit)),
     actionsOf(policy, period) {
-      if (period === undefined) return database.read(actions(ACTION_QUERIES.ofPolicy, policy));
+      if (period === undefined) return database.read(actionRows(ACTION_QUERIES.ofPolicy, policy));
       const { plan, targets, from, to } = period;
-      return database.read(actions(inPlan, policy, from, to, plan, JSON.stringify(targets)));
+      return database.read(actionRows(inPlan, policy, from, to, plan, JSON.stringify(targets)));
     },
-    action: async (id) => (await database.read(actions(ACTION_QUERIES.action, id)))[0],
+    action: async (id) => (await database.read(actionRows(ACTION_QUERIES.action, id)))[0],
   };
 }

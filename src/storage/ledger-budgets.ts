@@ -5,7 +5,7 @@ import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
 import { all, get, run, type Dialect, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import { ACTIONS, actions } from './ledger-rows.ts';
+import { ACTIONS, actionRows } from './ledger-rows.ts';
 
 export const RAISES = `${ACTIONS}
   WHERE i.action = 'budget.raise' AND i.account = ? AND i.at > ? AND i.active = 1 ORDER BY i.at, i.id`;
@@ -36,7 +36,7 @@ export function createBudgets({ database }: Journal): Raises {
       database.view(async (view) => {
         const names = JSON.stringify(accounts);
         const [raises, byOperators] = await Promise.all([
-          view.read(actions(raisesOfAll, names)),
+          view.read(actionRows(raisesOfAll, names)),
           view.read(all(byOperatorsOfAll, names)),
         ]);
         const raised = Map.groupBy(raises, ({ proposal }) => proposal.account);
@@ -64,7 +64,7 @@ export function createBudgets({ database }: Journal): Raises {
 }
 
 function* raisesOf(account: string, since: number): Work<readonly BudgetRaise[]> {
-  return raisesAmong(yield* actions(RAISES, account, since));
+  return raisesAmong(yield* actionRows(RAISES, account, since));
 }
 
 function raisesAmong(found: readonly ActionRecord[]): BudgetRaise[] {

@@ -5,7 +5,7 @@ import type { Campaigns } from '#automate/ledger/campaigns.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
 import { get, records, run, type Dialect, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import { ACTIONS, actions } from './ledger-rows.ts';
+import { ACTIONS, actionRows } from './ledger-rows.ts';
 
 const OPEN = `SELECT record FROM campaigns WHERE state <> 'ended' ORDER BY policy, group_name`;
 const ONE = `SELECT record FROM campaigns WHERE policy = ? AND group_name = ? AND state <> 'ended'`;
@@ -29,7 +29,7 @@ export function createCampaigns({ database, write }: Journal, isOwn: (account: s
   ): Work<ReadonlyMap<string, readonly ActionRecord[]>> {
     if (campaigns.length === 0) return new Map();
     const ids = JSON.stringify(campaigns.map(({ id }) => id));
-    const acts = yield* actions(step, ids, JSON.stringify(campaigns.map(({ id, step }) => `${id}#${step}`)));
+    const acts = yield* actionRows(step, ids, JSON.stringify(campaigns.map(({ id, step }) => `${id}#${step}`)));
     return Map.groupBy(acts, ({ proposal }) => idOf(proposal));
   }
 

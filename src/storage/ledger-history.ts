@@ -3,7 +3,7 @@ import type { ActionType } from '#foundation/domain/plan.ts';
 import type { History, LineageHistory, Resume } from '#automate/ledger/history.ts';
 import { all, type Dialect, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import { ACTIONS, actions } from './ledger-rows.ts';
+import { ACTIONS, actionRows } from './ledger-rows.ts';
 
 /** Returns the queries by name; `?2` is a JSON array of ids. They must stay fast with a million intents. */
 export const historyQueries = ({ members, jsonNumber }: Dialect) => ({
@@ -74,7 +74,7 @@ export function createHistory({ database }: Journal): History {
     async actionsOn(account, ids) {
       const wanted = [...ids];
       if (wanted.length === 0) return [];
-      return database.read(actions(queries.actionsOn, account ?? null, JSON.stringify(wanted)));
+      return database.read(actionRows(queries.actionsOn, account ?? null, JSON.stringify(wanted)));
     },
   };
 }

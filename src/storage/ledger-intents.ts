@@ -10,7 +10,7 @@ import { all, get, run, type Work } from './database.ts';
 import { afterBudgetChanges, budgetChangesOf } from './ledger-budgets.ts';
 import type { Caps } from './ledger-caps.ts';
 import type { Journal } from './ledger-journal.ts';
-import { ACTIONS, actions } from './ledger-rows.ts';
+import { ACTIONS, actionRows } from './ledger-rows.ts';
 import type { StoreTrust } from './ledger-trust.ts';
 
 /** Outcomes that a later reading will replace. */
@@ -136,7 +136,7 @@ export function createIntents({ database, epoch, write }: Journal, { caps, trust
         return true;
       }, account),
     openActions: async () =>
-      (await database.read(actions(WORK_LIST.open))).filter(({ proposal }) => isOwn(proposal.account)),
+      (await database.read(actionRows(WORK_LIST.open))).filter(({ proposal }) => isOwn(proposal.account)),
     async oldestOpenAt() {
       const own = (await database.read(all(WORK_LIST.oldest))).filter(({ account }) => isOwn(String(account)));
       return own.length === 0 ? undefined : Math.min(...own.map(({ at }) => Number(at)));

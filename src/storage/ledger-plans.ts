@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import type { PlanDecision, Plans, StoredPlan } from '#automate/ledger/plans.ts';
-import { all, get, present, run, type Nullable, type Work } from './database.ts';
+import { all, get, withoutNulls, run, type Nullable, type Work } from './database.ts';
 import { ofPlan } from './ledger-actions.ts';
 import type { Journal } from './ledger-journal.ts';
 
@@ -169,7 +169,7 @@ type PlanRow = Nullable<Omit<StoredPlan, 'plan' | 'targets' | 'left'>> &
   Readonly<Record<'id' | 'plan' | 'targets', string>>;
 
 function storedOf({ id, plan, targets, ...row }: PlanRow, now: number): StoredPlan {
-  const stored = present<Omit<StoredPlan, 'plan' | 'targets' | 'left'>>(row);
+  const stored = withoutNulls<Omit<StoredPlan, 'plan' | 'targets' | 'left'>>(row);
   const { state, expiresAt, madeBy, by = madeBy } = stored;
   const isOver = ALIVE.includes(state) && expiresAt <= now;
   return {

@@ -2,7 +2,7 @@
 import type { Proposal, Trigger } from '#foundation/domain/plan.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
-import { all, present, type Nullable, type Value, type Work } from './database.ts';
+import { all, withoutNulls, type Nullable, type Value, type Work } from './database.ts';
 
 /** Row whose JSON column is a text. */
 type WithText<T, K extends keyof T> = Nullable<Omit<T, K>> & Readonly<Record<K, string>>;
@@ -17,12 +17,12 @@ export const ACTIONS = `
 type ActionRow = WithText<ActionRecord, 'proposal'>;
 
 /** Returns the actions of a query of `ACTIONS`. */
-export function* actions(sql: string, ...values: readonly Value[]): Work<readonly ActionRecord[]> {
+export function* actionRows(sql: string, ...values: readonly Value[]): Work<readonly ActionRecord[]> {
   return (yield* all<ActionRow>(sql, ...values)).map(actionOf);
 }
 
 function actionOf({ proposal, ...row }: ActionRow): ActionRecord {
-  return { ...present<Omit<ActionRecord, 'proposal'>>(row), proposal: JSON.parse(proposal) as Proposal };
+  return { ...withoutNulls<Omit<ActionRecord, 'proposal'>>(row), proposal: JSON.parse(proposal) as Proposal };
 }
 
 /** Columns of `runOf`. */
@@ -32,5 +32,5 @@ export const RUN_COLUMNS = `id, policy, account, at, cause AS "trigger", plan_id
 export type RunRow = WithText<RunRecord, 'trigger'>;
 
 export function runOf({ trigger, ...row }: RunRow): RunRecord {
-  return { ...present<Omit<RunRecord, 'trigger'>>(row), trigger: JSON.parse(trigger) as Trigger };
+  return { ...withoutNulls<Omit<RunRecord, 'trigger'>>(row), trigger: JSON.parse(trigger) as Trigger };
 }

@@ -18,7 +18,7 @@ const ENDED_AFTER_MS = 6 * DAY_MS;
 type Triggers = Pick<SignalInbox, 'recordTrigger' | 'noteAlert'> &
   Pick<Signals, 'pendingTriggers' | 'endTriggers' | 'alertsFiring'>;
 
-export const pendingTriggers = ({ members, position }: Dialect): string => `
+export const selectPendingTriggers = ({ members, position }: Dialect): string => `
   SELECT policy, account, pending, at, CASE WHEN EXISTS (
       SELECT 1 FROM alerts a
       WHERE a.receiver = substr(t.key, 1, ${position(`t.key || '/'`, `'/'`)} - 1) AND a.key = t.key AND a.is_firing = 1
@@ -46,7 +46,7 @@ interface Firing {
 }
 
 export function createTriggers({ database, write }: Journal): Triggers {
-  const pending = pendingTriggers(database.dialect);
+  const pending = selectPendingTriggers(database.dialect);
 
   return {
     recordTrigger: ({ policy, account, trigger, at }) =>

@@ -16,7 +16,7 @@ import {
   type OpenMessage,
 } from '#observe/aggregation/log-store.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { all, each, get, present, run, type Dialect, type Nullable, type Row, type Work } from './database.ts';
+import { all, each, get, withoutNulls, run, type Dialect, type Nullable, type Row, type Work } from './database.ts';
 import { loadAttempts, saveAttempts } from './log-attempts.ts';
 import { loadedOnce } from './loaded-once.ts';
 import type { OutboxWrite } from './outbox.ts';
@@ -195,7 +195,7 @@ type StateRow = Nullable<Omit<LogAggregationState, 'sweep'> & { readonly sweep?:
 
 function stateOf(row: StateRow | undefined): LogAggregationState {
   if (row === undefined) return {};
-  const { sweep, ...state } = present<Omit<LogAggregationState, 'sweep'> & { readonly sweep?: string }>(row);
+  const { sweep, ...state } = withoutNulls<Omit<LogAggregationState, 'sweep'> & { readonly sweep?: string }>(row);
   return { ...state, ...(sweep !== undefined && { sweep: JSON.parse(sweep) as LogSweep }) };
 }
 

@@ -7,7 +7,7 @@ import type {
   StoredNotifications,
 } from '#operate/notifications/notification-store.ts';
 import { all, each, records, run, type Work } from './database.ts';
-import { type Scope, WHOLE, changeByLease, isInScope, leaseFor } from './scope.ts';
+import { type RowScope, WHOLE, changeByLease, isInScope, leaseFor } from './scope.ts';
 import type { Store } from './sqlite.ts';
 
 const SELECT = 'SELECT record FROM notifications ORDER BY key';
@@ -20,7 +20,7 @@ const SELECT_REPLICAS = 'SELECT name FROM replicas';
 
 export function createNotificationStore(
   { database }: Pick<Store, 'database'>,
-  scope: Scope = WHOLE,
+  scope: RowScope = WHOLE,
 ): NotificationStore {
   const { members } = database.dialect;
   const remove = `DELETE FROM notifications WHERE key IN ${members('?1')}`;

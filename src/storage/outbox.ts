@@ -1,6 +1,6 @@
 /** Common part of the outboxes: rows that are removed once they were delivered. */
 import { all, type Database, type Work } from './database.ts';
-import { accountsOf, changeByLease, isOwn, leaseFor, withoutLease, type Scope } from './scope.ts';
+import { accountsParameter, changeByLease, isOwn, leaseFor, withoutLease, type RowScope } from './scope.ts';
 
 /** Write of an outbox as a part of a commit. Its rows count as queued from its creation. */
 export interface OutboxWrite {
@@ -18,9 +18,9 @@ export class OutboxRows {
   readonly #table: 'span_outbox' | 'delivery_lines';
   readonly #listeners = new Set<() => void>();
   /** Without the accounts whose lease was lost. */
-  #scope: Scope;
+  #scope: RowScope;
 
-  constructor(database: Database, table: 'span_outbox' | 'delivery_lines', scope: Scope) {
+  constructor(database: Database, table: 'span_outbox' | 'delivery_lines', scope: RowScope) {
     this.#database = database;
     this.#table = table;
     this.#scope = scope;
@@ -32,7 +32,7 @@ export class OutboxRows {
   }
 
   get accounts(): string {
-    return accountsOf(this.#scope);
+    return accountsParameter(this.#scope);
   }
 
   onStored(listener: () => void): Disposable {

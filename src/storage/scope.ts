@@ -2,7 +2,7 @@
 import type { Database, Dialect, Work } from './database.ts';
 import { LeaseLostError } from './store-error.ts';
 
-export interface Scope {
+export interface RowScope {
   /** Accounts of the rows. Absent: all rows, also those of accounts that the configuration no longer has. */
   readonly accounts?: readonly string[];
   /**
@@ -15,25 +15,25 @@ export interface Scope {
 }
 
 /** Scope of a process that has the store for itself. */
-export const WHOLE: Scope = { replica: '' };
+export const WHOLE: RowScope = { replica: '' };
 
 /** Lease of the leader, as an account. */
 const LEADER = '';
 
 /** Returns the account whose lease guards a change of an account's rows; undefined without replicas. */
-export function leaseFor({ accounts }: Scope, account: string): string | undefined {
+export function leaseFor({ accounts }: RowScope, account: string): string | undefined {
   if (accounts === undefined) return undefined;
   return accounts.includes(account) ? account : LEADER;
 }
 
 /** Returns true if a scope has the rows of an account. */
-export function isInScope({ accounts, others }: Scope, account: string): boolean {
+export function isInScope({ accounts, others }: RowScope, account: string): boolean {
   if (others !== undefined) return !others.includes(account);
   return accounts?.includes(account) ?? true;
 }
 
 /** Returns the scope after the loss of a lease. */
-export function withoutLease(scope: Scope, account: string): Scope {
+export function withoutLease(scope: RowScope, account: string): RowScope {
   const { accounts = [], others, replica } = scope;
   if (account === LEADER) return { accounts, replica };
   const kept = accounts.filter((one) => one !== account);
@@ -43,14 +43,14 @@ export function withoutLease(scope: Scope, account: string): Scope {
 /**
  * Returns a condition on the column `account` that only rows of the scope meet.
  *
- * @param parameter gets the value of `accountsOf`
+ * @param parameter gets the value of `accountsParameter`
  */
-export function isOwn({ members }: Dialect, { accounts, others }: Scope, parameter: string): string {
+export function isOwn({ members }: Dialect, { accounts, others }: RowScope, parameter: string): string {
   const isListed = accounts !== undefined && others === undefined;
   return `account ${isListed ? 'IN' : 'NOT IN'} ${members(parameter)}`;
 }
 
-export function accountsOf({ accounts, others }: Scope): string {
+export function accountsParameter({ accounts, others }: RowScope): string {
   return JSON.stringify(others ?? accounts ?? []);
 }
 

@@ -6,7 +6,7 @@ import {
   defaulted,
   described,
   durationSetting,
-  integer,
+  wholeNumber,
   matching,
   oneSecret,
   optional,
@@ -46,7 +46,11 @@ const postgresSettings = z
       'Name of this replica, different for each; default: the host name.',
       matching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,252}$/, 'expected letters, digits, dots, hyphens and underscores'),
     ),
-    poolSize: defaulted('Maximum number of connections in the pool; two more are outside of it.', integer(2, 100), 8),
+    poolSize: defaulted(
+      'Maximum number of connections in the pool; two more are outside of it.',
+      wholeNumber(2, 100),
+      8,
+    ),
   })
   .check(crossCheck(oneSecret('url')));
 
@@ -65,7 +69,7 @@ export const storageSettings = z
     audit: group('Audit log beside the store.', {
       maxFileBytes: defaulted(
         'File size at which the audit log becomes a segment and a new file continues the chain.',
-        integer(1_048_576),
+        wholeNumber(1_048_576),
         268_435_456,
       ),
     }),
@@ -77,7 +81,7 @@ export const storageSettings = z
           'Folder of the backups, created if missing. Choose another disk than that of the store.',
           someText,
         ),
-        keep: defaulted('Number of backups to keep.', integer(1), 7),
+        keep: defaulted('Number of backups to keep.', wholeNumber(1), 7),
       }),
     ),
   })

@@ -3,7 +3,7 @@ import type { SpanBatch } from '#observe/aggregation/span-batch.ts';
 import type { SpanOutbox, StoredBatch } from '#observe/aggregation/span-outbox.ts';
 import { all, each, get, type Work } from './database.ts';
 import { OutboxRows, type OutboxWrite } from './outbox.ts';
-import { WHOLE, type Scope } from './scope.ts';
+import { WHOLE, type RowScope } from './scope.ts';
 import type { Store } from './sqlite.ts';
 
 const INSERT = 'INSERT INTO span_outbox (account, protocol, head, body, spans, made_at) VALUES (?, ?, ?, ?, ?, ?)';
@@ -14,7 +14,7 @@ export interface StoredSpanOutbox extends SpanOutbox {
 
 export async function createSpanOutbox(
   { database }: Pick<Store, 'database'>,
-  scope: Scope = WHOLE,
+  scope: RowScope = WHOLE,
 ): Promise<StoredSpanOutbox> {
   const remove = `DELETE FROM span_outbox WHERE id IN ${database.dialect.numbers('?1')} RETURNING spans`;
   const rows = new OutboxRows(database, 'span_outbox', scope);

@@ -6,7 +6,7 @@ import {
   type WorkflowDlqAggregationStore,
 } from '#observe/aggregation/workflow-dlq-store.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { all, each, get, present, run, type Nullable, type Work } from './database.ts';
+import { all, each, get, withoutNulls, run, type Nullable, type Work } from './database.ts';
 import { loadedOnce } from './loaded-once.ts';
 import { PART_ROWS, paged } from './paged.ts';
 import type { StoredTotals } from './totals.ts';
@@ -65,7 +65,7 @@ function* load(account: string): Work<WorkflowDlqMemory> {
     (row) => {
       const workflow = getOrAdd(names, row.workflow, () => row.workflow);
       memory.workflows.add(workflow);
-      memory.runs.set(row.dlqId, { ...present<KnownRun>(row), workflow });
+      memory.runs.set(row.dlqId, { ...withoutNulls<KnownRun>(row), workflow });
     },
   );
   return memory;

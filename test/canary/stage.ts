@@ -9,7 +9,7 @@ import type { Daemon } from '#app/options.ts';
 import type { CanaryVerdict, CanaryVia } from '#foundation/domain/canary.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { runEmulator, type RunningEmulator } from '#emulator/emulator.ts';
 import type { Switches } from '#emulator/state/switches.ts';
 import { daemonOf } from '../support/process-daemon.ts';
 import { openRoad, type Road } from './road.ts';
@@ -44,7 +44,7 @@ interface Verdict {
 
 export interface Stage extends AsyncDisposable {
   readonly clock: Clock;
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly daemon: Daemon;
   /** From the daemon to the service. */
   readonly toService: Road;
@@ -68,7 +68,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'opsd-canary-'));
   parts.defer(() => rmSync(folder, { recursive: true, force: true }));
   const emulator = parts.use(
-    await startEmulator({
+    await runEmulator({
       clock,
       control: true,
       startAt: clock.now() + skewMs,

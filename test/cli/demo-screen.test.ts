@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { demoScreen } from '#cli/commands/demo-screen.ts';
 
-const emulator = { onFact: () => undefined, workflowDlq: () => [] } as unknown as Emulator;
+const emulator = { onFact: () => undefined, workflowDlq: () => [] } as unknown as RunningEmulator;
 const service = { url: 'http://127.0.0.1:1', account: 'acc', token: 'token' };
 
 test.each([

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { formatProblems, loadConfig, type Problem } from '#config/load.ts';
+import { formatProblems, loadConfig, type ConfigProblem } from '#config/load.ts';
 
 const FOLDER = join(import.meta.dirname, '../fixtures/config');
 const ENV = { SET_WORD: 'hunter2', SET_NUMBER: '31337', SET_LEVEL: 'info', SET_ZERO: '0' };
@@ -13,7 +13,7 @@ const names = readdirSync(FOLDER)
   .filter((name) => name.endsWith('.yaml'))
   .map((name) => name.slice(0, -'.yaml'.length));
 
-function told(name: string): { readonly problems: readonly Problem[]; readonly text: string } {
+function told(name: string): { readonly problems: readonly ConfigProblem[]; readonly text: string } {
   const result = loadConfig(join(FOLDER, `${name}.yaml`), { env: ENV });
   const problems = (result.ok ? result.warnings : result.problems).map((problem) => ({
     ...problem,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Config } from '#config/config.ts';
-import { formatProblems, loadConfig, type LoadResult, parseConfig, type Problem } from '#config/load.ts';
+import { formatProblems, loadConfig, type LoadResult, parseConfig, type ConfigProblem } from '#config/load.ts';
 import { authority } from '../support/certificates.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { unprivileged } from '../support/unprivileged.ts';
@@ -34,7 +34,7 @@ function good(text: string, options: Options = {}): Config {
   return result.config;
 }
 
-function bad(text: string, options: Options = {}): readonly Problem[] {
+function bad(text: string, options: Options = {}): readonly ConfigProblem[] {
   const result = parse(text, options);
   if (result.ok) throw new Error('no problem was found');
   return result.problems;

@@ -5,8 +5,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import type { EmulatorOptions } from '#emulator/emulator-options.ts';
-import { startEmulator } from '#emulator/emulator.ts';
+import type { RunOptions } from '#emulator/emulator-options.ts';
+import { runEmulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import type { Credentials } from '../support/emulator-fuzz/draft.ts';
@@ -26,7 +26,7 @@ const CASES_PER_EMULATOR = 6_000;
 /** Maximum memory that an emulator may leave allocated. */
 const MOST_GROWTH_BYTES = 100_000_000;
 
-const OPTIONS: EmulatorOptions = {
+const OPTIONS: RunOptions = {
   clock: systemClock,
   random: seededRandom(7),
   listen: { host: '127.0.0.1', port: 0 },
@@ -57,7 +57,7 @@ test(`malformed requests for ${SECONDS} seconds`, { timeout: (SECONDS + 120) * 1
   const heaps: number[] = [];
   for (let round = 0; performance.now() < until && tally.found.length === 0; round++) {
     const loaded = round % 2 === 1;
-    await using emulator = await startEmulator({
+    await using emulator = await runEmulator({
       ...OPTIONS,
       enforceLimits: loaded,
       accounts: [

@@ -9,7 +9,7 @@ import { historyQueries } from '#storage/ledger-history.ts';
 import { WORK_LIST } from '#storage/ledger-intents.ts';
 import { forgettable } from '#storage/ledger-retention.ts';
 import { LAST_RUNS, LAST_STOPS } from '#storage/ledger-runs.ts';
-import { PENDING_WITH_KEY, pendingTriggers } from '#storage/ledger-triggers.ts';
+import { PENDING_WITH_KEY, selectPendingTriggers } from '#storage/ledger-triggers.ts';
 import { usageQueries } from '#storage/ledger-usage.ts';
 import { MIGRATIONS } from '#storage/schema.ts';
 import { createSqliteDatabase } from '#storage/sqlite-database.ts';
@@ -41,7 +41,7 @@ const QUERIES: readonly (readonly [string, string])[] = [
   ...Object.entries(usageQueries(dialect)),
   ...Object.entries(capQueries()),
   ['forgettable', forgettable(dialect)],
-  ['pending triggers', pendingTriggers(dialect)],
+  ['pending triggers', selectPendingTriggers(dialect)],
 ];
 
 /** Tables that are small by design. */

@@ -10,7 +10,7 @@ import { createIncidentStore } from '#storage/incident-store.ts';
 import { createLabelStore } from '#storage/label-store.ts';
 import { createNotificationStore } from '#storage/notification-store.ts';
 import { createRequestUseStore } from '#storage/request-use.ts';
-import type { Scope } from '#storage/scope.ts';
+import type { RowScope } from '#storage/scope.ts';
 import { createSpanOutbox } from '#storage/span-outbox.ts';
 import { LeaseLostError } from '#storage/store-error.ts';
 import { createTotals } from '#storage/totals.ts';
@@ -18,8 +18,8 @@ import { NOTIFICATION } from '../operate/notifications/world.ts';
 import { STORES } from '../support/postgres/test-stores.ts';
 
 /** Three configured accounts. No replica configures `old` any more. */
-const FIRST: Scope = { accounts: ['a', 'b'], replica: 'one' };
-const LEADER: Scope = { accounts: ['c'], others: ['a', 'b'], replica: 'two' };
+const FIRST: RowScope = { accounts: ['a', 'b'], replica: 'one' };
+const LEADER: RowScope = { accounts: ['c'], others: ['a', 'b'], replica: 'two' };
 const ACCOUNTS = ['a', 'b', 'c', 'old'];
 
 /** Database whose transactions fail without the lease on their account. */
@@ -54,7 +54,7 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
       await write(opened.database, {
         begin: (account) => all.begin(account, [{ ...batch, madeAt: ACCOUNTS.indexOf(account) }]),
       });
-      const drained = async (scope: Scope) => {
+      const drained = async (scope: RowScope) => {
         const outbox = await createSpanOutbox(opened, scope);
         const found: string[] = [];
         for (let next = await outbox.next(); next !== undefined; next = await outbox.next(next.id)) {
@@ -199,7 +199,7 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
     test('belong with their members to the owner of their account, and without one to the leader', async () => {
       const opened = await incidentWorld();
       expect(opened.fenced).toEqual(['', '', 'c', '']);
-      const read = async (scope?: Scope) => {
+      const read = async (scope?: RowScope) => {
         const store = createIncidentStore(opened, scope);
         const members: string[] = [];
         await store.readMembers(({ account }) => void members.push(account));

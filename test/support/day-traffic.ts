@@ -1,5 +1,5 @@
 /** Traffic of a virtual day's account, poll by poll: to a group and to single hosts, some of which fail at times. */
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import type { Step } from '#emulator/types/public.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import { publish, putEndpoints, TEST_TOKEN, trigger, type Service } from './service.ts';
@@ -14,14 +14,14 @@ const MOST_SINGLES = 8;
 const BURSTS = 3;
 
 export interface DayTrafficOptions {
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly random: Random;
   /** Messages between two polls. */
   readonly messagesAtOnce: number;
 }
 
 export class DayTraffic {
-  readonly #emulator: Emulator;
+  readonly #emulator: RunningEmulator;
   readonly #service: Service;
   readonly #random: Random;
   readonly #atOnce: number;

@@ -1,5 +1,5 @@
 /** A clock for real programs whose time passes faster. Processes with the same start and speed have the same time. */
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 
 export interface FastTime {
@@ -10,7 +10,7 @@ export interface FastTime {
 }
 
 /** Returns a clock with the time of a service, in which waits take real time, `speed` times as fast. */
-export function clockOf(emulator: Emulator, speed: number): Clock {
+export function clockOf(emulator: RunningEmulator, speed: number): Clock {
   return {
     now: () => emulator.control.clock().now,
     monotonic: () => systemClock.monotonic() * speed,

@@ -7,8 +7,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
-import type { Emulator } from '#emulator/emulator.ts';
-import type { FaultRule } from '#emulator/http/faults.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
+import type { OperationFaultRule } from '#emulator/http/faults.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { addressOf, daemonConfig, managementAt } from './daemon-world.ts';
 import { scrape, type Exposition } from './exposition.ts';
@@ -23,7 +23,7 @@ export const ACCOUNT = 'acc-1';
 
 /** Environment of a campaign. */
 export interface CampaignBed {
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly service: Service;
   /** Destination of messages and runs. */
   readonly sinkUrl: string;
@@ -41,7 +41,7 @@ export interface Campaign<Truth> {
   readonly before?: () => void;
   /** Returns true if counting has begun. */
   readonly hasBegun: (metrics: Exposition) => boolean;
-  readonly faults: readonly FaultRule[];
+  readonly faults: readonly OperationFaultRule[];
   /** Runs while a daemon lives, or starts. */
   readonly alive: () => Promise<void>;
   /** Runs while no daemon lives. */
@@ -56,8 +56,8 @@ export interface Campaign<Truth> {
 }
 
 /** Lost, truncated and failed responses to an operation. */
-export function losses(operation: string): readonly FaultRule[] {
-  const kinds: readonly FaultRule['fault'][] = [
+export function losses(operation: string): readonly OperationFaultRule[] {
+  const kinds: readonly OperationFaultRule['fault'][] = [
     { kind: 'lost' },
     { kind: 'truncated' },
     { kind: 'status', status: 503 },

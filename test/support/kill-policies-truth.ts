@@ -1,7 +1,7 @@
 /** Checks of the service's request record and the ledger, for daemons that were killed during actions. */
 import type { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import type { RecordedRequest } from '#emulator/control/request-recorder.ts';
 
 export const ACCOUNT = 'acc-1';
@@ -42,7 +42,7 @@ const HOUR = 3_600_000;
 const SLACK = 60_000;
 const WITHOUT_EFFECT = new Set<string | undefined>(['rejected', 'confirmed_not_applied']);
 
-export function judge(sent: readonly Sent[], db: DatabaseSync, emulator: Emulator) {
+export function judge(sent: readonly Sent[], db: DatabaseSync, emulator: RunningEmulator) {
   const acts = actsOf(db);
   const [resumes, runDeletes, messageDeletes, prunes, budgets] = byKind(sent);
   expect(resumes.length + runDeletes.length + messageDeletes.length + prunes.length + budgets.length).toBe(sent.length);

@@ -8,7 +8,7 @@ import { closeSync, openSync, readSync, statSync, watch, writeFileSync } from 'n
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { addressOf } from './daemon-world.ts';
@@ -46,7 +46,7 @@ export interface Figures extends ReturnType<typeof judge> {
 }
 
 interface Bed {
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly proxy: FaultProxy;
   readonly sink: HttpSink;
   readonly folder: string;
@@ -124,7 +124,7 @@ async function makeBed(seed: number): Promise<Bed> {
 }
 
 /** Adds lost and failed responses to writes, and to reads as well. */
-function addFaults(emulator: Emulator): void {
+function addFaults(emulator: RunningEmulator): void {
   const writes = ['resume-workflow-dlq', 'delete-workflow-dlq', 'delete-dlq', 'update-budget'];
   for (const [probability, fault] of [
     [0.1, { kind: 'lost' }],

@@ -3,8 +3,8 @@ import { onTestFinished } from 'vitest';
 import type { ServiceClient } from '#service/api.ts';
 import { createClient } from '#service/create-client.ts';
 import { clientSettings, wireSettings } from '#service/settings.ts';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
-import type { EmulatorOptions } from '#emulator/emulator-options.ts';
+import { runEmulator, type RunningEmulator } from '#emulator/emulator.ts';
+import type { RunOptions } from '#emulator/emulator-options.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { seededRandom, type Random } from '#foundation/platform/random.ts';
@@ -14,8 +14,8 @@ import { TEST_TOKEN } from './service.ts';
 const MANAGEMENT = { username: 'user', password: 'password' };
 
 /** Starts the service on a free loopback port. */
-export async function testEmulator(options: Partial<EmulatorOptions> = {}): Promise<Emulator> {
-  const emulator = await startEmulator({
+export async function testEmulator(options: Partial<RunOptions> = {}): Promise<RunningEmulator> {
+  const emulator = await runEmulator({
     clock: systemClock,
     random: seededRandom(7),
     listen: { host: '127.0.0.1', port: 0 },

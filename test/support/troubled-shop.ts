@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { runEmulator, type RunningEmulator } from '#emulator/emulator.ts';
 import { replayHistory } from '#emulator/control/history.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';
 import { startSampleTraffic } from '#emulator/sample/traffic.ts';
@@ -37,7 +37,7 @@ export interface TroubledShop {
   readonly url: string;
   /** Address of its hooks. */
   readonly hooks: string;
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly service: Service;
   /** Changes the configuration, and waits until the daemon uses it. */
   configure(over: (settings: Settings) => Settings): Promise<void>;
@@ -146,7 +146,7 @@ async function serviceWithTraffic(seed: number, clock: Clock) {
   const random = seededRandom(seed);
   const destinations = await startSampleDestinations({ clock, random });
   onTestFinished(() => destinations.stop());
-  const emulator = await startEmulator({
+  const emulator = await runEmulator({
     clock,
     time: 'real',
     random,

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { logs } from '#observe/collectors/logs.ts';
 import type { Batch, LogProgress } from '#foundation/domain/observation.ts';
 import { serviceErrorCode } from '#foundation/domain/service-error.ts';
-import type { Emulator } from '#emulator/emulator.ts';
-import type { FaultRule } from '#emulator/http/faults.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
+import type { OperationFaultRule } from '#emulator/http/faults.ts';
 import { type Random, seededRandom } from '#foundation/platform/random.ts';
 import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
 import { createTotals } from '#storage/totals.ts';
@@ -36,7 +36,7 @@ const ENTRIES_PER_MESSAGE = 3.2;
 const HURRY = 20;
 
 /** Faults of responses, with their probabilities. */
-const FAULTS: readonly (readonly [fault: FaultRule['fault'], probability: number])[] = [
+const FAULTS: readonly (readonly [fault: OperationFaultRule['fault'], probability: number])[] = [
   [{ kind: 'status', status: 500 }, 0.005],
   [{ kind: 'status', status: 503, retryAfter: 1 }, 0.005],
   [{ kind: 'rate-limit', form: 'burst' }, 0.002],
@@ -50,7 +50,7 @@ const FAULTS: readonly (readonly [fault: FaultRule['fault'], probability: number
   [{ kind: 'late', ms: MOST_LATE, share: 0.002 }, 1],
 ];
 
-const DOWN: FaultRule['fault'] = { kind: 'status', status: 503 };
+const DOWN: OperationFaultRule['fault'] = { kind: 'status', status: 503 };
 
 export interface VirtualDay {
   /** Minimum number of log entries. */
@@ -117,7 +117,7 @@ export async function virtualDay({ entries, hours, seed }: VirtualDay): Promise<
 }
 
 interface Day {
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly traffic: DayTraffic;
   readonly random: Random;
   readonly path: string;

@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 import { createActions } from '#automate/actions/index.ts';
 import { accountStats } from '#observe/collectors/statistics.ts';
 import { workflowDlq } from '#observe/collectors/workflow-dlq.ts';
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import { createFacts } from '#automate/engine/facts/facts.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
@@ -49,13 +49,13 @@ export interface IncidentOptions {
   /** Monthly budget in dollars. If set, the account's statistics are read. */
   readonly budgetUsd?: number;
   /** Adds history. */
-  readonly past?: (emulator: Emulator, now: number) => void;
+  readonly past?: (emulator: RunningEmulator, now: number) => void;
   /** Events of each virtual minute, before the daemon's reads. */
   readonly minute?: (stage: IncidentStage) => Promise<void>;
 }
 
 export interface IncidentStage {
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly engine: Engine;
   readonly ledger: Ledger;
   readonly events: OpsEvent[];

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startEmulator } from '#emulator/emulator.ts';
+import { runEmulator } from '#emulator/emulator.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { fastClock } from '../support/fast-clock.ts';
 import { openTab } from '../support/browser-tab.ts';
@@ -26,7 +26,7 @@ const OPERATOR = 'operator-token-of-the-night';
 async function deadDestination() {
   const time = { speed: SPEED, since: Date.now() };
   const clock = fastClock(time);
-  const emulator = await startEmulator({
+  const emulator = await runEmulator({
     clock,
     random: seededRandom(7),
     listen: { host: '127.0.0.1', port: 0 },

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startEmulator } from '#emulator/emulator.ts';
+import { runEmulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { addressOf, daemonConfig, QUICK, resumeBilling } from '../support/daemon-world.ts';
@@ -25,7 +25,7 @@ const SECRETS = [TOKEN, PASSWORD, HEADER, NOTIFY, Buffer.from(`ops:${PASSWORD}`)
 const HOUR = 3_600_000;
 
 test('no canary in archives, audit, plans, notifications, answers, metrics, spans or logs of policies', async () => {
-  const emulator = await startEmulator({
+  const emulator = await runEmulator({
     clock: systemClock,
     control: true,
     random: seededRandom(5),

@@ -23,7 +23,7 @@ import { problemsOf } from './problems.ts';
 import { ApiError } from '../state/api-error.ts';
 import type { FaultRules } from '../state/fault-rules.ts';
 import type { FaultFrequency } from '../types/public.ts';
-import { CONTROL_PATH, type ApiRequest, type Route } from '../http/route.ts';
+import { CONTROL_PATH, type ReceivedRequest, type Route } from '../http/route.ts';
 import { ScriptError } from './scripted-steps.ts';
 import type { ScriptedDestinations } from './scripted-destinations.ts';
 
@@ -35,7 +35,7 @@ type ParamOf<Path extends string> = Path extends `${string}:${infer Name}/${infe
     : never;
 type ParamsOf<Path extends string> = Readonly<Record<ParamOf<Path>, string>>;
 
-type Answer = (request: ApiRequest) => unknown;
+type Answer = (request: ReceivedRequest) => unknown;
 
 function route(method: Route['method'], path: string, answer: Answer, parameters: readonly string[] = []): Route {
   return {
@@ -129,7 +129,7 @@ function faultRoutes<Rule extends FaultFrequency>(
 }
 
 /** @throws {ApiError} 400 with every problem and its place; no body is an empty object */
-function read<T>(schema: z.ZodType<T>, request: ApiRequest): T {
+function read<T>(schema: z.ZodType<T>, request: ReceivedRequest): T {
   let json: unknown;
   try {
     const body = new TextDecoder('utf-8', { fatal: true }).decode(request.body);
@@ -142,7 +142,7 @@ function read<T>(schema: z.ZodType<T>, request: ApiRequest): T {
   throw new ApiError(400, problemsOf(error, 'the body'));
 }
 
-function refuseQuery({ query }: ApiRequest, known: readonly string[]): void {
+function refuseQuery({ query }: ReceivedRequest, known: readonly string[]): void {
   for (const name of query.keys()) {
     const told = JSON.stringify(name.slice(0, 100));
     if (!known.includes(name)) throw new ApiError(400, `${told} is not a parameter of this request`);

@@ -29,7 +29,7 @@ import { replayPastTraffic, type PastTraffic } from './past-traffic.ts';
 import type { RequestRecorder } from './request-recorder.ts';
 import { ApiError } from '../state/api-error.ts';
 import { plantSeed } from './seeded-failures.ts';
-import type { SigningKeyRing, SigningKeys } from '../state/signing-keys.ts';
+import type { SigningKeyRing, AccountSigningKeys } from '../state/signing-keys.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import type { SteerableClock, TimeMode } from './steerable-clock.ts';
 import type { Switches } from '../state/switches.ts';
@@ -72,7 +72,7 @@ interface AddedAccount {
   readonly id: string;
   readonly token: string;
   readonly readOnlyToken: string;
-  readonly signingKeys: SigningKeys;
+  readonly signingKeys: AccountSigningKeys;
 }
 
 export interface ClockView {
@@ -210,7 +210,7 @@ export class EmulatorControl {
   /**
    * Makes the next key the current one, and generates a new next key. Deliveries are signed with the new current key.
    */
-  rollSigningKeys({ account }: OfAccount = {}): SigningKeys {
+  rollSigningKeys({ account }: OfAccount = {}): AccountSigningKeys {
     return this.#options.signingKeys.roll(this.#of(account).account.id);
   }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CONNECTION_ERRORS } from '../delivery/delivery-faults.ts';
 import { ApiError } from '../state/api-error.ts';
 import { STATES } from '../state/message.ts';
-import type { FaultRule } from '../http/faults.ts';
+import type { OperationFaultRule } from '../http/faults.ts';
 import type { DeliveryFaultRule } from '../types/public.ts';
 import { problemsOf } from './problems.ts';
 
@@ -82,7 +82,7 @@ export const DELIVERY_FAULT_RULE = z.strictObject({
 });
 
 /** @throws {ApiError} 400 with every problem and its place */
-export const readFaultRule = (value: unknown): FaultRule => read(FAULT_RULE, value);
+export const readFaultRule = (value: unknown): OperationFaultRule => read(FAULT_RULE, value);
 
 /** @throws {ApiError} 400 with every problem and its place */
 export const readDeliveryFaultRule = (value: unknown): DeliveryFaultRule => read(DELIVERY_FAULT_RULE, value);

@@ -1,5 +1,5 @@
 /** Selects the dead letters of an operation: by ids, or by filters and cursor. */
-import type { DeadLetter } from '../state/message.ts';
+import type { DeadMessage } from '../state/message.ts';
 import type { AccountState } from '../state/account-state.ts';
 import type { DeadLetterQueue } from '../state/dlq.ts';
 import type { Filter, Window } from '../state/search.ts';
@@ -14,7 +14,7 @@ interface Wanted {
 }
 
 export interface Selection {
-  readonly deadLetters: readonly DeadLetter[];
+  readonly deadLetters: readonly DeadMessage[];
   /** Set when filters were used and more dead letters match. */
   readonly cursor?: string;
 }

@@ -10,10 +10,10 @@ import type { RoutedCall } from './server.ts';
 import { ApiError } from '../state/api-error.ts';
 import { FaultRules, matchesPattern } from '../state/fault-rules.ts';
 import type { Fault, FaultRule as NamedFaultRule } from '../types/public.ts';
-import { responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
+import { responseOf, type ReceivedRequest, type ApiResponse, type Route } from './route.ts';
 
 /** The control API does not check the names of operations. */
-export interface FaultRule extends Omit<NamedFaultRule, 'operations'> {
+export interface OperationFaultRule extends Omit<NamedFaultRule, 'operations'> {
   readonly operations?: readonly string[] | undefined;
 }
 
@@ -25,11 +25,11 @@ export interface FaultsOptions {
   readonly random: Random;
 }
 
-export class Faults extends FaultRules<FaultRule> {
+export class Faults extends FaultRules<OperationFaultRule> {
   readonly #options: FaultsOptions;
   readonly #stopping = new AbortController();
   /** Entries to repeat, by rule. */
-  readonly #again = new WeakMap<FaultRule, AnswerFacts['again']>();
+  readonly #again = new WeakMap<OperationFaultRule, AnswerFacts['again']>();
 
   constructor(options: FaultsOptions) {
     super('fault', options.random);
@@ -67,7 +67,7 @@ export class Faults extends FaultRules<FaultRule> {
     return this.#sent(response, faults);
   }
 
-  #repeatedBy(rule: FaultRule): AnswerFacts['again'] {
+  #repeatedBy(rule: OperationFaultRule): AnswerFacts['again'] {
     const again = this.#again.get(rule) ?? new Map<string, never>();
     this.#again.set(rule, again);
     return again;
@@ -107,7 +107,7 @@ export class Faults extends FaultRules<FaultRule> {
   }
 }
 
-function means(rule: FaultRule, route: Route, path: string): boolean {
+function means(rule: OperationFaultRule, route: Route, path: string): boolean {
   // Operations of the control API stay reachable, so that a client can remove its faults.
   if (route.api === 'control') return false;
   if (rule.operations !== undefined && !rule.operations.includes(route.operation)) return false;
@@ -116,7 +116,7 @@ function means(rule: FaultRule, route: Route, path: string): boolean {
 }
 
 /** An error response can be lost too, so errors become responses here. */
-async function answerOf(route: Route, request: ApiRequest): Promise<ApiResponse> {
+async function answerOf(route: Route, request: ReceivedRequest): Promise<ApiResponse> {
   try {
     return await route.handle(request);
   } catch (error) {

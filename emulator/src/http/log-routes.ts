@@ -5,7 +5,7 @@ import { logEntryJson } from './message-json.ts';
 import type { State } from '../state/message.ts';
 import type { LogStateFilter } from './query-parameters.ts';
 import { cursorAt, cursorField, type Query } from './query.ts';
-import type { ApiRequest, ApiResponse } from './route.ts';
+import type { ReceivedRequest, ApiResponse } from './route.ts';
 
 /** Values of the `state` filter, with the states of each. The filter has no value FAILED. */
 const STATE_FILTERS: Readonly<Record<LogStateFilter, readonly State[]>> = {
@@ -20,7 +20,7 @@ const STATE_FILTERS: Readonly<Record<LogStateFilter, readonly State[]>> = {
   CANCELED: ['CANCELLED'],
 };
 
-export function listLogs(context: MessageContext, request: ApiRequest): ApiResponse {
+export function listLogs(context: MessageContext, request: ReceivedRequest): ApiResponse {
   const { log } = stateOf(context, request);
   const query = queryOf(context, request, 'list-logs');
   const filter = logFilter(query);

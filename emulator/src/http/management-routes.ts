@@ -14,7 +14,7 @@ import { INDEX_REGIONS, INDEX_TYPES, type Indexes } from '../statistics/indexes.
 import { QUERY_PARAMETERS } from './query-parameters.ts';
 import { Query } from './query.ts';
 import { ApiError } from '../state/api-error.ts';
-import type { ApiRequest, ApiResponse, Route } from './route.ts';
+import type { ReceivedRequest, ApiResponse, Route } from './route.ts';
 import type { StatsPeriodName } from '../statistics/statistics-period.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import { DEFAULT_SWITCHES } from '../state/switches.ts';
@@ -145,14 +145,14 @@ function indexRoutes({ indexes }: ManagementDeps): readonly Route[] {
   ];
 }
 
-function periodOf(request: ApiRequest): StatsPeriodName {
+function periodOf(request: ReceivedRequest): StatsPeriodName {
   const query = new Query(request.query, QUERY_PARAMETERS['get-account-stats'], DEFAULT_SWITCHES);
   return query.choice('period') as StatsPeriodName;
 }
 
 type JsonBody = Readonly<Record<string, unknown>>;
 
-function jsonBody(request: ApiRequest): JsonBody {
+function jsonBody(request: ReceivedRequest): JsonBody {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(request.body));

@@ -11,7 +11,7 @@ import { HEADER_PARAMETERS } from './header-parameters.ts';
 import { QUERY_PARAMETERS } from './query-parameters.ts';
 import { Query } from './query.ts';
 import { ApiError } from '../state/api-error.ts';
-import type { ApiRequest } from './route.ts';
+import type { ReceivedRequest } from './route.ts';
 import { privateKindOfUrl } from '../delivery/private-destinations.ts';
 import { ServiceHeaders } from './service-headers.ts';
 
@@ -44,17 +44,21 @@ export function requireReachable(context: MessageContext, urls: readonly (string
   }
 }
 
-export function stateOf(context: MessageContext, request: ApiRequest): AccountState {
+export function stateOf(context: MessageContext, request: ReceivedRequest): AccountState {
   return context.states.get(request.account.id)!;
 }
 
-export function queryOf(context: MessageContext, request: ApiRequest, operation: keyof typeof QUERY_PARAMETERS): Query {
+export function queryOf(
+  context: MessageContext,
+  request: ReceivedRequest,
+  operation: keyof typeof QUERY_PARAMETERS,
+): Query {
   return new Query(request.query, QUERY_PARAMETERS[operation], context.switches);
 }
 
 export function serviceHeadersOf(
   context: MessageContext,
-  request: ApiRequest,
+  request: ReceivedRequest,
   operation: keyof typeof HEADER_PARAMETERS,
 ): ServiceHeaders {
   return new ServiceHeaders(request.headers, context.headerPrefix, HEADER_PARAMETERS[operation]);

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { headerText } from '../state/header-text.ts';
 import { failureFunctionState } from '../state/failure-function-state.ts';
 import type { LogEntry } from '../state/log.ts';
-import type { DeadLetter, HeaderPair, Message, Redaction } from '../state/message.ts';
+import type { DeadMessage, HeaderPair, Message, Redaction } from '../state/message.ts';
 import type { Switches } from '../state/switches.ts';
 import { headersAsArrays, type DeliveryHeaderNames } from '../delivery/wire-names.ts';
 
@@ -46,7 +46,7 @@ export function logEntryJson(entry: LogEntry, style: JsonStyle): object {
   };
 }
 
-export function workflowDeadLetterJson(deadLetter: DeadLetter, style: JsonStyle): object {
+export function workflowDeadLetterJson(deadLetter: DeadMessage, style: JsonStyle): object {
   const { message, dlqId, failedAt } = deadLetter;
   const { delivery, workflow, lastOutcome } = message;
   const failureState = failureFunctionState(message);

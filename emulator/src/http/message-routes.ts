@@ -5,11 +5,11 @@ import { listLogs } from './log-routes.ts';
 import { queryOf, stateOf, type MessageContext } from './message-context.ts';
 import { publish, trigger } from './publish-routes.ts';
 import { cursorField } from './query.ts';
-import type { ApiRequest, ApiResponse, Route } from './route.ts';
+import type { ReceivedRequest, ApiResponse, Route } from './route.ts';
 import { addEndpoints, listGroups } from './url-group-routes.ts';
 import { deleteRuns, listRuns, resumeRuns } from './workflow-dlq-routes.ts';
 
-type Handle = (context: MessageContext, request: ApiRequest) => ApiResponse;
+type Handle = (context: MessageContext, request: ReceivedRequest) => ApiResponse;
 
 export function messageRoutes(context: MessageContext): readonly Route[] {
   const route = (operation: string, method: Route['method'], pattern: string, handle: Handle): Route => ({
@@ -34,7 +34,7 @@ export function messageRoutes(context: MessageContext): readonly Route[] {
 }
 
 /** Deletes failed plain messages in bulk. The interface has no operation to list them. */
-function deleteMessages(context: MessageContext, request: ApiRequest): ApiResponse {
+function deleteMessages(context: MessageContext, request: ReceivedRequest): ApiResponse {
   const queue = dlqOf(stateOf(context, request), 'dlq', context.clock.now());
   const query = queryOf(context, request, 'delete-dlq');
   const order = context.switches.dlqOrder;
@@ -46,7 +46,7 @@ function deleteMessages(context: MessageContext, request: ApiRequest): ApiRespon
 }
 
 /** Reads the live state of a flow-control key. */
-function getFlowControl(context: MessageContext, request: ApiRequest): ApiResponse {
+function getFlowControl(context: MessageContext, request: ReceivedRequest): ApiResponse {
   const key = request.params['flowControlKey']!;
   const lane = stateOf(context, request).flow.get(key);
   if (lane === undefined) throw new ApiError(404, `no message has used the flow-control key ${key.slice(0, 200)}`);

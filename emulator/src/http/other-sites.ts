@@ -4,7 +4,7 @@
  * requests shows that name.
  */
 import type { IncomingMessage } from 'node:http';
-import { HostError, hostOf, isKnownHost } from '#foundation/platform/known-hosts.ts';
+import { HostError, requestHost, isKnownHost } from '#foundation/platform/known-hosts.ts';
 import { ApiError } from '../state/api-error.ts';
 
 /** @throws {ApiError} 400 or 403 */
@@ -24,7 +24,7 @@ export function refuseOtherSites(request: IncomingMessage, ownHost: string): voi
 
 function nameOf(request: IncomingMessage): string | undefined {
   try {
-    return hostOf(request);
+    return requestHost(request);
   } catch (error) {
     throw error instanceof HostError ? new ApiError(400, error.message) : error;
   }

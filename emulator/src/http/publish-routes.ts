@@ -15,7 +15,7 @@ import { randomId } from '../state/ids.ts';
 import { requireReachable, serviceHeadersOf, stateOf, type MessageContext } from './message-context.ts';
 import type { Delivery, HeaderPair } from '../state/message.ts';
 import { ApiError } from '../state/api-error.ts';
-import type { ApiRequest, ApiResponse } from './route.ts';
+import type { ReceivedRequest, ApiResponse } from './route.ts';
 import { isHttpUrl, type ServiceHeaders } from './service-headers.ts';
 import { withContentType } from '../delivery/wire-names.ts';
 
@@ -26,7 +26,7 @@ interface Target {
   readonly endpointName?: string;
 }
 
-export function publish(context: MessageContext, request: ApiRequest): ApiResponse {
+export function publish(context: MessageContext, request: ReceivedRequest): ApiResponse {
   const state = stateOf(context, request);
   const headers = serviceHeadersOf(context, request, 'publish');
   const destination = request.params['destination']!;
@@ -112,14 +112,14 @@ function deduplicationIdOf(headers: ServiceHeaders, body: Uint8Array): string | 
   return byContent ? createHash('sha256').update(body).digest('hex') : undefined;
 }
 
-function deliveredHeaders(request: ApiRequest, headers: ServiceHeaders): readonly HeaderPair[] {
+function deliveredHeaders(request: ReceivedRequest, headers: ServiceHeaders): readonly HeaderPair[] {
   const forwarded = headers.forwarded('Forward');
   const contentType = request.headers['content-type'];
   return contentType === undefined ? forwarded : withContentType(contentType, forwarded);
 }
 
 /** Copies the body: a slice of Node's buffer pool would hold other data in memory, however long the message waits. */
-function keptBody({ body }: ApiRequest): Uint8Array {
+function keptBody({ body }: ReceivedRequest): Uint8Array {
   return new Uint8Array(body);
 }
 
@@ -134,7 +134,7 @@ function resultJson(
   return context.switches.groupPublish === 'object' ? { messages: results } : results;
 }
 
-export function trigger(context: MessageContext, request: ApiRequest): ApiResponse {
+export function trigger(context: MessageContext, request: ReceivedRequest): ApiResponse {
   const state = stateOf(context, request);
   const headers = serviceHeadersOf(context, request, 'trigger');
   const workflowUrl = request.params['workflowUrl']!;

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Account } from '../state/account.ts';
 import type { ApiError } from '../state/api-error.ts';
 
-export interface ApiRequest {
+export interface ReceivedRequest {
   /** Account of the request's credentials (message API), or the account that manages the others (management API). */
   readonly account: Account;
   readonly headers: IncomingHttpHeaders;
@@ -24,7 +24,7 @@ export interface ApiResponse {
   readonly sending?: 'lost' | 'cut' | 'broken-off';
 }
 
-type ApiHandler = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;
+type ApiHandler = (request: ReceivedRequest) => ApiResponse | Promise<ApiResponse>;
 
 /** Prefix of the control path. */
 export const CONTROL_PATH = '/-/emulator';

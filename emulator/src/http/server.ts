@@ -16,7 +16,7 @@ import { refuseOtherSites } from './other-sites.ts';
 import { CONNECTION_TIMEOUTS, Connections, type ConnectionTimeouts } from './connections.ts';
 import { ApiError } from '../state/api-error.ts';
 import { headerTexts } from '../state/header-text.ts';
-import { CONTROL_PATH, responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
+import { CONTROL_PATH, responseOf, type ReceivedRequest, type ApiResponse, type Route } from './route.ts';
 import type { MatchRoute } from './router.ts';
 
 interface ServedService {
@@ -49,7 +49,7 @@ export interface RoutedCall {
   readonly route: Route;
   /** Path and query as received. */
   readonly target: string;
-  readonly request: ApiRequest;
+  readonly request: ReceivedRequest;
 }
 
 interface AnsweredRequest {
@@ -139,7 +139,7 @@ async function answerCall(options: ServerOptions, message: IncomingMessage, seen
       endedEarly: () => new ApiError(400, 'the body ended before it was complete'),
     });
     seen.bodyBytes = body.length;
-    const request: ApiRequest = {
+    const request: ReceivedRequest = {
       account,
       headers: message.headers,
       params,

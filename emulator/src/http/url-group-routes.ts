@@ -2,14 +2,14 @@
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { requireReachable, stateOf, type MessageContext } from './message-context.ts';
 import { ApiError } from '../state/api-error.ts';
-import type { ApiRequest, ApiResponse } from './route.ts';
+import type { ReceivedRequest, ApiResponse } from './route.ts';
 import { isHttpUrl } from './service-headers.ts';
 import type { Endpoint } from '../state/url-groups.ts';
 
 /** A name of only dots would not remain a path segment. */
 const GROUP_NAME = /^\.*[A-Za-z0-9_-][A-Za-z0-9_.-]*$/;
 
-export function addEndpoints(context: MessageContext, request: ApiRequest): ApiResponse {
+export function addEndpoints(context: MessageContext, request: ReceivedRequest): ApiResponse {
   const name = request.params['urlGroupName']!;
   // bounded: the length of a name
   if (name.length > 128 || !GROUP_NAME.test(name)) {
@@ -54,6 +54,6 @@ function readEndpoint(value: unknown, index: number): Endpoint {
   return name === undefined || name === '' ? { url } : { url, name };
 }
 
-export function listGroups(context: MessageContext, request: ApiRequest): ApiResponse {
+export function listGroups(context: MessageContext, request: ReceivedRequest): ApiResponse {
   return { status: 200, json: stateOf(context, request).urlGroups.all() };
 }

@@ -4,12 +4,12 @@ import { readDelay, readFlowControl, readRetries } from './delivery-request.ts';
 import { randomId } from '../state/ids.ts';
 import { queryOf, requireReachable, serviceHeadersOf, stateOf, type MessageContext } from './message-context.ts';
 import { workflowDeadLetterJson } from './message-json.ts';
-import type { DeadLetter, Delivery } from '../state/message.ts';
+import type { DeadMessage, Delivery } from '../state/message.ts';
 import { cursorField, type Query } from './query.ts';
-import type { ApiRequest, ApiResponse } from './route.ts';
+import type { ReceivedRequest, ApiResponse } from './route.ts';
 import type { ServiceHeaders } from './service-headers.ts';
 
-export function listRuns(context: MessageContext, request: ApiRequest): ApiResponse {
+export function listRuns(context: MessageContext, request: ReceivedRequest): ApiResponse {
   const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
   const query = queryOf(context, request, 'list-workflow-dlq');
   const order = context.switches.dlqOrder;
@@ -27,7 +27,7 @@ export function listRuns(context: MessageContext, request: ApiRequest): ApiRespo
   };
 }
 
-export function resumeRuns(context: MessageContext, request: ApiRequest): ApiResponse {
+export function resumeRuns(context: MessageContext, request: ReceivedRequest): ApiResponse {
   const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
   const query = queryOf(context, request, 'resume-workflow-dlq');
   const overrides = readOverrides(context, serviceHeadersOf(context, request, 'resume-workflow-dlq'), request);
@@ -52,7 +52,7 @@ interface Overrides {
   readonly delayMs: number;
 }
 
-function readOverrides(context: MessageContext, headers: ServiceHeaders, request: ApiRequest): Overrides {
+function readOverrides(context: MessageContext, headers: ServiceHeaders, request: ReceivedRequest): Overrides {
   const limits = context.limitsOf(request.account);
   const retries = readRetries(headers, 'Retries', limits);
   const retryDelay = headers.expression('Retry-Delay');
@@ -80,7 +80,7 @@ function readOverrides(context: MessageContext, headers: ServiceHeaders, request
 }
 
 /** Delivers the whole run again: the interface shows no steps. */
-function resumeRun(context: MessageContext, deadLetter: DeadLetter, overrides: Overrides): object {
+function resumeRun(context: MessageContext, deadLetter: DeadMessage, overrides: Overrides): object {
   const { message } = deadLetter;
   const now = context.clock.now();
   const isNew = context.switches.resumeRunIds === 'renew';
@@ -94,7 +94,7 @@ function resumeRun(context: MessageContext, deadLetter: DeadLetter, overrides: O
   return { workflowRunId: run.runId, workflowCreatedAt: run.createdAt };
 }
 
-export function deleteRuns(context: MessageContext, request: ApiRequest): ApiResponse {
+export function deleteRuns(context: MessageContext, request: ReceivedRequest): ApiResponse {
   const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
   const query = queryOf(context, request, 'delete-workflow-dlq');
   const { deadLetters, cursor, byIds } = selectForBulk(queue, query, bulkOf(context, query));

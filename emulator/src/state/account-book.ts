@@ -5,7 +5,7 @@
 import type { Random } from '#foundation/platform/random.ts';
 import type { Account, PlanName } from './account.ts';
 import { randomId } from './ids.ts';
-import type { SigningKeys } from './signing-keys.ts';
+import type { AccountSigningKeys } from './signing-keys.ts';
 
 export interface AccountSeed {
   readonly id: string;
@@ -23,7 +23,7 @@ export interface AccountSeed {
   readonly region?: 'eu-central-1' | 'us-east-1';
   readonly metricsEnabled?: boolean;
   /** Signing keys of deliveries; random when absent. */
-  readonly signingKeys?: Partial<SigningKeys>;
+  readonly signingKeys?: Partial<AccountSigningKeys>;
 }
 
 export interface Credential {

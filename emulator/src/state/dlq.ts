@@ -5,7 +5,7 @@
  */
 import { failureFunctionState } from './failure-function-state.ts';
 import type { AccountJournal, DeadLetterQueueName } from './journal.ts';
-import type { DeadLetter, Message } from './message.ts';
+import type { DeadMessage, Message } from './message.ts';
 import { fieldChecks, pageOf, type Filter, type Page, type Window } from './search.ts';
 
 /** Limits of the plan. They are read at each use, because the plan may change. */
@@ -22,7 +22,7 @@ export class DeadLetterQueue {
   readonly #name: DeadLetterQueueName;
   readonly #journal: AccountJournal | undefined;
   /** Dead letters by position, in order of failure. */
-  readonly #deadLetters = new Map<number, DeadLetter>();
+  readonly #deadLetters = new Map<number, DeadMessage>();
   #sequence = 0;
 
   constructor(limits: () => DeadLetterLimits, name: DeadLetterQueueName, journal?: AccountJournal) {
@@ -37,12 +37,12 @@ export class DeadLetterQueue {
   }
 
   /** Loads dead letters of an earlier process, oldest first. */
-  restore(deadLetters: Iterable<Omit<DeadLetter, 'dlqId'>>, nextSequence: number): void {
+  restore(deadLetters: Iterable<Omit<DeadMessage, 'dlqId'>>, nextSequence: number): void {
     for (const deadLetter of deadLetters) deadLetter.message.dlqId = this.#keep(deadLetter).dlqId;
     this.#sequence = nextSequence;
   }
 
-  add(message: Message, now: number): DeadLetter {
+  add(message: Message, now: number): DeadMessage {
     const deadLetter = this.#keep({ sequence: this.#sequence++, message, failedAt: now });
     this.#journal?.deadLetterAdded(this.#name, deadLetter);
     this.trim(now);
@@ -53,7 +53,7 @@ export class DeadLetterQueue {
     return this.#deadLetters.size;
   }
 
-  get(dlqId: string): DeadLetter | undefined {
+  get(dlqId: string): DeadMessage | undefined {
     const deadLetter = this.#deadLetters.get(Number(/(?<!\d)\d+$/.exec(dlqId)?.[0]));
     return deadLetter?.dlqId === dlqId ? deadLetter : undefined;
   }
@@ -66,7 +66,7 @@ export class DeadLetterQueue {
   }
 
   /** Returns dead letters, oldest first. A dead letter that is removed during the iteration is skipped. */
-  deadLetters(): Iterable<DeadLetter> {
+  deadLetters(): Iterable<DeadMessage> {
     return this.#deadLetters.values();
   }
 
@@ -74,11 +74,11 @@ export class DeadLetterQueue {
    * Returns the first `count` dead letters that failed within the window and match the filter. Its state is that of the
    * failure function.
    */
-  page(window: Window, filter: Filter, count: number): Page<DeadLetter> {
+  page(window: Window, filter: Filter, count: number): Page<DeadMessage> {
     const { state } = filter;
     const checks = fieldChecks(filter).map(
       (check) =>
-        ({ message }: DeadLetter) =>
+        ({ message }: DeadMessage) =>
           check(message),
     );
     if (state !== undefined) checks.push(({ message }) => state.has(failureFunctionState(message) ?? ''));
@@ -94,13 +94,13 @@ export class DeadLetterQueue {
     }
   }
 
-  #keep({ sequence, message, failedAt }: Omit<DeadLetter, 'dlqId'>): DeadLetter {
+  #keep({ sequence, message, failedAt }: Omit<DeadMessage, 'dlqId'>): DeadMessage {
     const deadLetter = { dlqId: `${failedAt}-${MARKS[this.#name]}${sequence}`, sequence, message, failedAt };
     this.#deadLetters.set(sequence, deadLetter);
     return deadLetter;
   }
 
-  #remove(deadLetter: DeadLetter): void {
+  #remove(deadLetter: DeadMessage): void {
     this.#deadLetters.delete(deadLetter.sequence);
     this.#journal?.deadLetterRemoved(this.#name, deadLetter);
   }

@@ -116,7 +116,7 @@ export interface Message {
 }
 
 /** A permanently failed message in a dead letter queue. */
-export interface DeadLetter {
+export interface DeadMessage {
   /** Time of the failure and position. It is unique in the account, across both queues. */
   readonly dlqId: string;
   /** Position that a cursor names. */

@@ -4,17 +4,17 @@
  */
 import { randomBytes } from 'node:crypto';
 
-export interface SigningKeys {
+export interface AccountSigningKeys {
   readonly current: string;
   readonly next: string;
 }
 
 /** The keys of all accounts: given ones, else random ones. */
 export class SigningKeyRing {
-  readonly #keys = new Map<string, SigningKeys>();
+  readonly #keys = new Map<string, AccountSigningKeys>();
 
   /** @throws {Error} when a key is empty */
-  constructor(seeds: readonly { readonly id: string; readonly signingKeys?: Partial<SigningKeys> }[]) {
+  constructor(seeds: readonly { readonly id: string; readonly signingKeys?: Partial<AccountSigningKeys> }[]) {
     for (const { id, signingKeys } of seeds) this.give(id, signingKeys);
   }
 
@@ -23,14 +23,14 @@ export class SigningKeyRing {
    *
    * @throws {Error} when a key is empty
    */
-  give(accountId: string, given: Partial<SigningKeys> = {}): SigningKeys {
+  give(accountId: string, given: Partial<AccountSigningKeys> = {}): AccountSigningKeys {
     const keys = { current: given.current ?? randomKey(), next: given.next ?? randomKey() };
     if (keys.current === '' || keys.next === '') throw new Error(`account ${accountId} has an empty signing key`);
     this.#keys.set(accountId, keys);
     return keys;
   }
 
-  of(accountId: string): SigningKeys {
+  of(accountId: string): AccountSigningKeys {
     const known = this.#keys.get(accountId);
     if (known !== undefined) return known;
     const keys = { current: randomKey(), next: randomKey() };
@@ -39,12 +39,12 @@ export class SigningKeyRing {
   }
 
   /** Loads the keys of an earlier process. */
-  restore(accountId: string, keys: SigningKeys): void {
+  restore(accountId: string, keys: AccountSigningKeys): void {
     this.#keys.set(accountId, keys);
   }
 
   /** Makes the next key the current one, and generates a new next key. */
-  roll(accountId: string): SigningKeys {
+  roll(accountId: string): AccountSigningKeys {
     const keys = { current: this.of(accountId).next, next: randomKey() };
     this.#keys.set(accountId, keys);
     return keys;

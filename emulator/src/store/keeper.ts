@@ -12,8 +12,8 @@ import type { Indexes, IndexesSnapshot } from '../statistics/indexes.ts';
 import type { PlanBilling } from '../statistics/plan-billing.ts';
 import { positionsOf, restoreAccount, restoreStatistics, type Positions, type Unfinished } from './restore.ts';
 import { ApiError } from '../state/api-error.ts';
-import type { ApiRequest, ApiResponse, Route } from '../http/route.ts';
-import type { SigningKeyRing, SigningKeys } from '../state/signing-keys.ts';
+import type { ReceivedRequest, ApiResponse, Route } from '../http/route.ts';
+import type { SigningKeyRing, AccountSigningKeys } from '../state/signing-keys.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import { DataFolderError } from './store-file.ts';
 import type { Store, StoredDocument } from './store.ts';
@@ -39,7 +39,7 @@ interface StoredAccount {
   /** Settings that the account was started with. Other settings at the next start are an intended change. */
   readonly given: Given;
   readonly account: Account;
-  readonly signingKeys: SigningKeys;
+  readonly signingKeys: AccountSigningKeys;
 }
 
 type Given = Partial<Omit<AccountSeed, 'signingKeys'>> & {
@@ -142,7 +142,7 @@ function document(store: Store, key: string): unknown {
 export function durableRoutes(routes: readonly Route[], store: Store): readonly Route[] {
   return routes.map((route) => {
     if (route.method === 'GET') return route;
-    const handle = async (request: ApiRequest): Promise<ApiResponse> => {
+    const handle = async (request: ReceivedRequest): Promise<ApiResponse> => {
       if (store.isBehind) {
         const done = 'The request had no effect: free disk space or repair the disk, then retry.';
         await store.durable().catch((error: unknown) => refuse(503, store, { error, done }));

@@ -11,7 +11,7 @@ import type { ItemKind, DeadLetterQueueName } from '../state/journal.ts';
 import type { LogEntry } from '../state/log.ts';
 import { readMessage, readOutcome } from '../state/message-record.ts';
 import {
-  type DeadLetter,
+  type DeadMessage,
   isTerminal,
   type FlowControlSetting,
   type Message,
@@ -117,7 +117,7 @@ function* deadLettersOf(
   db: DatabaseSync,
   accountId: string,
   { queue, known }: { readonly queue: DeadLetterQueueName; readonly known: ReadonlyMap<string, Message> },
-): Generator<Omit<DeadLetter, 'dlqId'>> {
+): Generator<Omit<DeadMessage, 'dlqId'>> {
   const rows = db.prepare('SELECT * FROM dead_letter WHERE account = ? AND queue = ? ORDER BY sequence');
   for (const row of rows.iterate(accountId, queue)) {
     yield {

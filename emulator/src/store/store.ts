@@ -9,7 +9,7 @@ import type { Fact } from '../statistics/facts.ts';
 import type { AccountJournal, DeadLetterQueueName } from '../state/journal.ts';
 import type { LogEntry } from '../state/log.ts';
 import { writeFixed, writeOutcome, writeProgress } from '../state/message-record.ts';
-import { type DeadLetter, isTerminal, type Message, type Outcome } from '../state/message.ts';
+import { type DeadMessage, isTerminal, type Message, type Outcome } from '../state/message.ts';
 import { KEPT_MINUTES } from '../statistics/minute-ring.ts';
 import { DAY_MS, MINUTE_MS } from '../statistics/point-time.ts';
 import { openStoreFile, pathOfStore, unreadable, unwritten } from './store-file.ts';
@@ -237,7 +237,7 @@ export class Store {
     this.#trimmedDays.set(accountId, day);
   }
 
-  #insertDeadLetter(accountId: string, queue: DeadLetterQueueName, deadLetter: DeadLetter): void {
+  #insertDeadLetter(accountId: string, queue: DeadLetterQueueName, deadLetter: DeadMessage): void {
     const { sequence, dlqId, message, failedAt } = deadLetter;
     this.#statements.insertDeadLetter.run(accountId, queue, sequence, dlqId, message.id, failedAt);
   }

@@ -4,7 +4,7 @@ import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom, systemRandom } from '#foundation/platform/random.ts';
 import { problemsOf } from '../control/problems.ts';
-import type { EmulatorOptions as ServiceOptions } from '../emulator-options.ts';
+import type { RunOptions as ServiceOptions } from '../emulator-options.ts';
 import type { PlanName } from '../state/account.ts';
 import { PLAN_LIMITS } from '../state/limits.ts';
 import type { AdvanceOptions, EmulatorOptions } from '../types/public.ts';

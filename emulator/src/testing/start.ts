@@ -2,7 +2,7 @@
 import { readDeliveryFaultRule, readFaultRule } from '../control/fault-rule.ts';
 import type { EmulatorControl } from '../control/control.ts';
 import type { FaultRules } from '../state/fault-rules.ts';
-import { startEmulator as startService, type Emulator as Service } from '../emulator.ts';
+import { runEmulator as startService, type RunningEmulator as Service } from '../emulator.ts';
 import type {
   Emulator,
   EmulatorClock,

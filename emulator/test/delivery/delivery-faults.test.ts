@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createHash } from 'node:crypto';
 import type { DeliveryFaultRule, DeliveryFault, Emulator } from '#emulator/types/public.ts';
-import type { EmulatorOptions } from '#emulator/emulator-options.ts';
+import type { RunOptions } from '#emulator/emulator-options.ts';
 import { startEmulator } from '#emulator/testing/start.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink, type HttpSink } from '../../../test/support/http-sink.ts';
@@ -15,7 +15,7 @@ interface Faulty extends World {
   publish(headers?: Record<string, string>, path?: string): Promise<string>;
 }
 
-async function faulty(options: Partial<EmulatorOptions> = {}): Promise<Faulty> {
+async function faulty(options: Partial<RunOptions> = {}): Promise<Faulty> {
   const service = await world({ clock: systemClock, time: 'virtual', startAt: START, ...options });
   const sink = await httpSink();
   return {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { messageDlqFilter, selectPage, workflowDlqFilter } from '#emulator/http/dead-letter-selection.ts';
 import { DeadLetterQueue } from '#emulator/state/dlq.ts';
-import type { DeadLetter, Message } from '#emulator/state/message.ts';
+import type { DeadMessage, Message } from '#emulator/state/message.ts';
 import type { Filter, Window } from '#emulator/state/search.ts';
 import { QUERY_PARAMETERS } from '#emulator/http/query-parameters.ts';
 import { Query } from '#emulator/http/query.ts';
@@ -149,7 +149,7 @@ describe.each(Object.keys(QUEUES) as (keyof typeof QUEUES)[])('%s', (operation) 
     fc.assert(
       fc.property(script, ({ filter: given, separator, window, order, initial, copies, turns, dlqSize }) => {
         const queue = queueOf({ dlqRetentionMs: 1e12, dlqSize });
-        let model: DeadLetter[] = [];
+        let model: DeadMessage[] = [];
         let now = 0;
         const add = (messages: readonly Message[]): void => {
           // Messages are added separately: the same one may occur twice.
@@ -164,7 +164,7 @@ describe.each(Object.keys(QUEUES) as (keyof typeof QUEUES)[])('%s', (operation) 
         };
         for (let copy = 0; copy < copies; copy++) add(initial);
         const all = { ...given, ...(window && { fromDate: [String(window[0])], toDate: [String(window[1])] }) };
-        const fits = ({ message, failedAt }: DeadLetter): boolean =>
+        const fits = ({ message, failedAt }: DeadMessage): boolean =>
           (window === undefined || (failedAt >= window[0] && failedAt <= window[1])) &&
           Object.entries(given).every(([name, values]) =>
             VALUES[name]!(message).some((value) => value !== undefined && values!.includes(value)),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { EmulatorControl } from '#emulator/control/control.ts';
-import type { EmulatorOptions } from '#emulator/emulator-options.ts';
-import { Faults, type FaultRule } from '#emulator/http/faults.ts';
-import type { ApiRequest, Route } from '#emulator/http/route.ts';
+import type { RunOptions } from '#emulator/emulator-options.ts';
+import { Faults, type OperationFaultRule } from '#emulator/http/faults.ts';
+import type { ReceivedRequest, Route } from '#emulator/http/route.ts';
 import type { AccountStatsJson } from '#emulator/statistics/account-stats.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -13,10 +13,10 @@ import { ACCOUNT, allLogs, START, TOKEN, world, type LogPage, type WireLogEntry,
 interface Faulty extends World {
   readonly control: EmulatorControl;
   /** Adds a fault over the control API. */
-  fault(rule: FaultRule): Promise<string>;
+  fault(rule: OperationFaultRule): Promise<string>;
 }
 
-async function faulty(options: Partial<EmulatorOptions> = {}): Promise<Faulty> {
+async function faulty(options: Partial<RunOptions> = {}): Promise<Faulty> {
   const service = await world({ clock: systemClock, time: 'virtual', startAt: START, control: true, ...options });
   return {
     ...service,
@@ -154,7 +154,7 @@ test('a stop leaves no request waiting for a fault to end', async () => {
   const answer = faults.handle({
     route,
     target: '/x',
-    request: { account: { id: ACCOUNT }, query: new URLSearchParams() } as ApiRequest,
+    request: { account: { id: ACCOUNT }, query: new URLSearchParams() } as ReceivedRequest,
   });
   expect(clock.timers).toBe(1);
   faults.stop();

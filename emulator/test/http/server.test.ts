@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { AccountBook } from '#emulator/state/account-book.ts';
 import { ApiError } from '#emulator/state/api-error.ts';
-import type { ApiRequest, Route } from '#emulator/http/route.ts';
+import type { ReceivedRequest, Route } from '#emulator/http/route.ts';
 import { createRouter } from '#emulator/http/router.ts';
 import { startServer } from '#emulator/http/server.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -176,7 +176,7 @@ describe('requests', () => {
 
   test('a handler that throws results in a JSON 500, is reported, and the server stays up', async () => {
     const thrown: unknown[] = [];
-    const handle = (request: ApiRequest) => {
+    const handle = (request: ReceivedRequest) => {
       if (request.query.get('how') === 'refuse') throw new ApiError(412, 'not now', { 'Retry-After': '7' });
       throw new Error('a secret reason');
     };

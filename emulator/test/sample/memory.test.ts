@@ -1,7 +1,7 @@
 /** The state of the demo's service is bounded by the log, which is full within its first hour. */
 import { expect, onTestFinished, test } from 'vitest';
 import { DEMO_LOG_MAX_ENTRIES } from '../../../src/cli/commands/demo-program.ts';
-import { startEmulator } from '#emulator/emulator.ts';
+import { runEmulator } from '#emulator/emulator.ts';
 import { DROPPED_TOGETHER } from '#emulator/state/log.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';
 import { startSampleTraffic } from '#emulator/sample/traffic.ts';
@@ -20,7 +20,7 @@ async function demo(logMaxEntries: number) {
   const random = seededRandom(1);
   const management = { username: 'demo', password: 'demo-password' };
   const destinations = await startSampleDestinations({ clock, random });
-  const emulator = await startEmulator({
+  const emulator = await runEmulator({
     clock,
     random,
     listen: { host: '127.0.0.1', port: 0 },

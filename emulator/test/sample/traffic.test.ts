@@ -1,6 +1,6 @@
 /** The sample traffic against the embedded service, and against faulty services. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { runEmulator, type RunningEmulator } from '#emulator/emulator.ts';
 import type { Fact } from '#emulator/statistics/facts.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';
 import { SAMPLE_URL_GROUPS, sampleMessage, type SampleKind } from '#emulator/sample/messages.ts';
@@ -29,7 +29,7 @@ async function world(headerPrefix = 'Svc') {
   // Failures at the destinations recover after some seconds. The clock skips them.
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + skippedMs };
   const destinations = await startSampleDestinations({ clock, random: seededRandom(1) });
-  const emulator = await startEmulator({
+  const emulator = await runEmulator({
     clock: systemClock,
     random: seededRandom(2),
     listen: { host: '127.0.0.1', port: 0 },
@@ -50,7 +50,7 @@ async function world(headerPrefix = 'Svc') {
   return { emulator, traffic, facts, skip };
 }
 
-const failedRuns = (emulator: Emulator, status: number, label: string) =>
+const failedRuns = (emulator: RunningEmulator, status: number, label: string) =>
   emulator.workflowDlq(ACCOUNT).filter((run) => run.lastStatus === status && run.labels.includes(label));
 
 describe('against the embedded service', () => {

@@ -1,6 +1,6 @@
 /** Requests beyond an account's plan are rejected with the reason. Removals make room. */
 import { describe, expect, test } from 'vitest';
-import type { EmulatorOptions } from '#emulator/emulator-options.ts';
+import type { RunOptions } from '#emulator/emulator-options.ts';
 import type { PlanName } from '#emulator/state/account.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
 import { ACCOUNT, TOKEN, allLogs, world, type World } from '../world.ts';
@@ -8,7 +8,7 @@ import { ACCOUNT, TOKEN, allLogs, world, type World } from '../world.ts';
 const DAY_MS = 86_400_000;
 const MANAGE = { Authorization: `Basic ${btoa('ops@example.com:pass:word')}` };
 
-function limited(plan: PlanName, options: Partial<EmulatorOptions> = {}): Promise<World> {
+function limited(plan: PlanName, options: Partial<RunOptions> = {}): Promise<World> {
   return world({ enforceLimits: true, accounts: [{ id: ACCOUNT, token: TOKEN, plan }], ...options });
 }
 

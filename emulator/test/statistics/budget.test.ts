@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AccountBook } from '#emulator/state/account-book.ts';
 import type { PlanName } from '#emulator/state/account.ts';
-import type { EmulatorOptions } from '#emulator/emulator-options.ts';
+import type { RunOptions } from '#emulator/emulator-options.ts';
 import { createPlanBilling } from '#emulator/statistics/plan-billing.ts';
 import { createStatistics } from '#emulator/statistics/statistics.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
@@ -14,8 +14,8 @@ const HEADERS = { Authorization: `Basic ${btoa('ops@example.com:pass:word')}` };
 const NEXT_MONTH = Date.UTC(2026, 11, 1);
 
 function service(
-  seed: Partial<EmulatorOptions['accounts'][number]> = {},
-  options: Partial<EmulatorOptions> = {},
+  seed: Partial<RunOptions['accounts'][number]> = {},
+  options: Partial<RunOptions> = {},
 ): Promise<World> {
   const account = { id: ACCOUNT, token: TOKEN, readOnlyToken: READ_ONLY_TOKEN, ...seed };
   return world({ enforceLimits: true, accounts: [account], ...options });

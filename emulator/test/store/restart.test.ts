@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { runEmulator, type RunningEmulator } from '#emulator/emulator.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
@@ -99,15 +99,15 @@ class Life {
   /** The account's present token. */
   token = 'token-1';
   readonly indexes: string[] = [];
-  emulator!: Emulator;
+  emulator!: RunningEmulator;
   #seed = 1;
 
   constructor(sink: string) {
     this.sink = sink;
   }
 
-  async start(dataFolder: string): Promise<Emulator> {
-    this.emulator = await startEmulator({
+  async start(dataFolder: string): Promise<RunningEmulator> {
+    this.emulator = await runEmulator({
       clock: this.clock,
       random: seededRandom(this.#seed++),
       listen: { host: '127.0.0.1', port: 0 },

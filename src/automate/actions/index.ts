@@ -8,7 +8,7 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { ActionRequest, ActResult } from './action.ts';
 import { failedCall, refusedUnsent } from './failed-call.ts';
 import { impossible } from './impossible.ts';
-import { describe, send } from './requests.ts';
+import { describeRequest, sendAction } from './requests.ts';
 import { archiveEntry, type ArchiveSettings } from './workflow-dlq-archive.ts';
 import { listWorkflowDlq, type WorkflowDlqListing } from './workflow-dlq-list.ts';
 
@@ -64,7 +64,7 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
     list: (account, filter, signal) => listWorkflowDlq(clients.get(account), filter, signal, options),
     hear: (account, signal) => hear(clients.get(account), { accountId: deps.accountIds.get(account), signal }),
     findMessage: (account, messageId, signal) => findMessage(clients.get(account), messageId, signal),
-    describe,
+    describe: describeRequest,
     async prepare(proposal, { archive }, signal) {
       if (proposal.action !== 'workflow-dlq.delete') return undefined;
       if (archive === undefined) return 'a delete needs an archive; set action.archive';
@@ -74,7 +74,7 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
       try {
         const wrong = impossible(request, deps.clock.now());
         if (wrong !== undefined) return refusedUnsent(`${wrong}; nothing was sent`);
-        return await send(request, clients.get(request.account), deps.accountIds.get(request.account));
+        return await sendAction(request, clients.get(request.account), deps.accountIds.get(request.account));
       } catch (error) {
         return failedCall(error);
       }

@@ -8,7 +8,7 @@ import type { Proposal, PruneProposal, ResumeProposal } from '#foundation/domain
 import { isPrune, type ActionRequest, type ActResult, type PruneRequest, type ResumeRequest } from './action.ts';
 import { refusedUnsent } from './failed-call.ts';
 
-export function describe(proposal: Proposal, { instance }: { readonly instance: string }): ActionRequest {
+export function describeRequest(proposal: Proposal, { instance }: { readonly instance: string }): ActionRequest {
   const { account } = proposal;
   switch (proposal.action) {
     case 'workflow-dlq.resume':
@@ -62,7 +62,7 @@ function describePrune({ account, filter, items }: PruneProposal): PruneRequest 
  * @param accountId id of the account in the management API
  * @throws the client's errors
  */
-export async function send(
+export async function sendAction(
   request: ActionRequest,
   client: ServiceClient | undefined,
   accountId: string | undefined,

@@ -35,7 +35,7 @@ import {
   announceUnknown,
   holdKey,
 } from './run/report.ts';
-import { pendingStatus, pendingTriggers } from './run/holds.ts';
+import { pendingStatus, heldTriggers } from './run/holds.ts';
 import { ManualPlans } from './run/manual-plans.ts';
 import { endUnwanted } from './run/grants.ts';
 import type { PolicyRunOptions } from './run/run-policy.ts';
@@ -207,7 +207,7 @@ async function statusesOf(deps: EngineParts, ledger?: StatusReads): Promise<read
   const [paused, probations, triggers, open] = await Promise.all([
     authority.allPaused(policies, ledger),
     authority.probations(policies, ledger),
-    pendingTriggers(policies, { ledger, clock }),
+    heldTriggers(policies, { ledger, clock }),
     ledger.campaigns(),
   ]);
   const campaigns = Map.groupBy(open, ({ policy }) => policy);

@@ -6,10 +6,10 @@ import {
   defaulted,
   described,
   durationSetting,
-  integer,
+  wholeNumber,
   matching,
   optional,
-  section,
+  settingsBlock,
   someText,
 } from '#foundation/settings/blocks.ts';
 
@@ -20,8 +20,8 @@ const flowControl = () =>
       'Flow-control key. Default: opsd- and the policy’s name.',
       matching(/^[A-Za-z0-9_.-]{1,128}$/, 'expected letters, digits, dots, hyphens and underscores, at most 128'),
     ),
-    parallelism: defaulted('Maximum number of runs at the same time.', integer(1, 10_000), 2),
-    rate: defaulted('Maximum number of steps in a period.', integer(1, 100_000), 5),
+    parallelism: defaulted('Maximum number of runs at the same time.', wholeNumber(1, 10_000), 2),
+    rate: defaulted('Maximum number of steps in a period.', wholeNumber(1, 100_000), 5),
     period: defaulted(
       'Period of the rate, in whole seconds.',
       durationSetting({ min: '1s', max: '7d' }).check(z.refine((ms) => ms % 1_000 === 0, 'expected whole seconds')),
@@ -37,10 +37,10 @@ export const resumeAction = () =>
     type: described('Resume each selected run, with one request for each run.', z.literal('workflow-dlq.resume')),
     retries: defaulted(
       'Retries of each step of the resumed run. A small number shows the outcome sooner.',
-      integer(0, 10),
+      wholeNumber(0, 10),
       DEFAULT_RETRIES,
     ),
-    flowControlIfAbsent: section(
+    flowControlIfAbsent: settingsBlock(
       'Flow control for runs that have none of their own, so that resumes do not overload a recovering destination.',
       flowControl(),
     ),
@@ -83,10 +83,10 @@ export const budgetAction = () =>
       z
         .strictObject({
           percent: optional('Percent of the known budget.', z.number().check(z.gt(0), z.maximum(100))),
-          usd: optional('Dollars, instead of percent.', integer(1, 9_980)),
+          usd: optional('Dollars, instead of percent.', wholeNumber(1, 9_980)),
           roundUpTo: defaulted(
             'Rounds the new budget up to a multiple of this number of dollars.',
-            integer(1, 1_000),
+            wholeNumber(1, 1_000),
             10,
           ),
         })
@@ -108,7 +108,7 @@ export const budgetAction = () =>
       z.int(CEILING).check(z.minimum(20, CEILING), z.maximum(10_000, CEILING)),
     ),
     confirm: group('Readings that must confirm the need for a raise.', {
-      readings: defaulted('Number of consecutive readings that must agree.', integer(2, 10), 2),
+      readings: defaulted('Number of consecutive readings that must agree.', wholeNumber(2, 10), 2),
       apart: defaulted(
         'Minimum time between the first and the last of these readings.',
         durationSetting({ min: '1m', max: '6h' }),

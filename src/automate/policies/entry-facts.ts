@@ -25,7 +25,7 @@ export const always = (type: string): FactField => ({ type, optional: false });
 export const maybe = (type: string): FactField => ({ type, optional: true });
 
 /** Field with one of these texts. */
-export const oneOf = (values: readonly string[]): FactField => ({ type: 'string', optional: false, values });
+export const oneOfField = (values: readonly string[]): FactField => ({ type: 'string', optional: false, values });
 
 /**
  * Facts about an entry. Times are epoch milliseconds here and timestamps in expressions. `ageMs` and `expiresInMs` are
@@ -45,8 +45,8 @@ export interface WorkflowEntryFacts extends Omit<WorkflowDlqEntry, 'createdAt' |
 
 /** Fields of `entry` in expressions, in the order of their documentation. */
 export const ENTRY_FIELDS: Readonly<Record<string, FactField>> = {
-  cause: oneOf(FAILURE_CAUSES),
-  reason: oneOf(FAILURE_REASONS),
+  cause: oneOfField(FAILURE_CAUSES),
+  reason: oneOfField(FAILURE_REASONS),
   labels: always('list<string>'),
   age: always('google.protobuf.Duration'),
   attempts: always('int'),
@@ -98,8 +98,8 @@ export interface DeadLetterFacts extends Omit<DeadLetter, 'account'> {
 
 /** Fields of `entry` in expressions. `failedAt` is the time of the callback. */
 export const DEAD_LETTER_FIELDS: Readonly<Record<string, FactField>> = {
-  cause: oneOf(FAILURE_CAUSES),
-  reason: oneOf(FAILURE_REASONS),
+  cause: oneOfField(FAILURE_CAUSES),
+  reason: oneOfField(FAILURE_REASONS),
   labels: always('list<string>'),
   age: always('google.protobuf.Duration'),
   failedAt: always('google.protobuf.Timestamp'),

@@ -10,7 +10,7 @@ import {
   DEAD_LETTER_FIELDS,
   ENTRY_FIELDS,
   maybe,
-  oneOf,
+  oneOfField,
   type DeadLetterFacts,
   type WorkflowEntryFacts,
   type FactField,
@@ -33,7 +33,7 @@ export interface ExpressionEnvironment<Facts> {
 }
 
 /** Fields of `trigger`, available in every expression: the reason for the run. */
-export const TRIGGER_FIELDS: Fields = { kind: oneOf(TRIGGER_KINDS), name: maybe('string') };
+export const TRIGGER_FIELDS: Fields = { kind: oneOfField(TRIGGER_KINDS), name: maybe('string') };
 
 /**
  * Fields that may be unknown but need no `has()`. A comparison with an unknown value fails, and `||` ignores that
@@ -49,7 +49,7 @@ const SPEND_FIELDS: Fields = {
 };
 const BUDGET_FIELDS: Fields = {
   knownUsd: always('int'),
-  origin: oneOf(BUDGET_ORIGINS),
+  origin: oneOfField(BUDGET_ORIGINS),
   assertedAt: always('google.protobuf.Timestamp'),
 };
 

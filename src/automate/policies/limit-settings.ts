@@ -1,11 +1,11 @@
 /** Limits of a policy: how much, how fast and how often it is allowed to act. All are finite, and zero is an error. */
 import * as z from 'zod/mini';
-import { group, crossCheck, defaulted, durationSetting, integer, optional } from '#foundation/settings/blocks.ts';
+import { group, crossCheck, defaulted, durationSetting, wholeNumber, optional } from '#foundation/settings/blocks.ts';
 
 const maxPerHour = (fallback: number) =>
-  defaulted('Maximum number of actions in a sliding hour.', integer(1, 100_000), fallback);
+  defaulted('Maximum number of actions in a sliding hour.', wholeNumber(1, 100_000), fallback);
 const maxPerDay = (fallback: number) =>
-  defaulted('Maximum number of actions in a sliding day.', integer(1, 1_000_000), fallback);
+  defaulted('Maximum number of actions in a sliding day.', wholeNumber(1, 1_000_000), fallback);
 const minInterval = () =>
   optional(
     'Minimum time between the last action of a run and the first of the next run. Default: none.',
@@ -19,25 +19,25 @@ const onTrip = (fallback: 'approve' | 'abort') =>
   );
 const probation = () =>
   group('First runs of a new or widened policy, which are in audit mode.', {
-    runs: defaulted('Number of audit runs of a new or widened policy.', integer(1, 100), 3),
+    runs: defaulted('Number of audit runs of a new or widened policy.', wholeNumber(1, 100), 3),
   });
 
 export const resumeLimits = () =>
   z.strictObject({
     maxMatched: defaulted(
       'Maximum number of matched entries. A larger number has the consequence in onTrip.',
-      integer(1, 1_000_000),
+      wholeNumber(1, 1_000_000),
       10_000,
     ),
     onTrip: onTrip('approve'),
-    maxPerRun: defaulted('Maximum number of actions in one run.', integer(1, 10_000), 500),
+    maxPerRun: defaulted('Maximum number of actions in one run.', wholeNumber(1, 10_000), 500),
     maxPerHour: maxPerHour(4_000),
     maxPerDay: maxPerDay(10_000),
     minInterval: minInterval(),
     attempts: group('Limit and spacing of the resumes of one workflow run.', {
       max: defaulted(
         'Maximum number of resumes of one workflow run, across all its returns to the DLQ.',
-        integer(1, 20),
+        wholeNumber(1, 20),
         3,
       ),
       backoff: defaulted(
@@ -49,7 +49,7 @@ export const resumeLimits = () =>
   });
 
 const deleteCaps = () => ({
-  maxPerRun: defaulted('Maximum number of actions in one run.', integer(1, 10_000), 100),
+  maxPerRun: defaulted('Maximum number of actions in one run.', wholeNumber(1, 10_000), 100),
   maxPerHour: maxPerHour(100),
   maxPerDay: maxPerDay(300),
   minInterval: minInterval(),
@@ -60,7 +60,7 @@ export const deleteLimits = () =>
   z.strictObject({
     maxMatched: defaulted(
       'Maximum number of matched entries. A larger number has the consequence in onTrip.',
-      integer(1, 100_000),
+      wholeNumber(1, 100_000),
       200,
     ),
     maxMatchedShare: defaulted(
@@ -78,10 +78,10 @@ export const pruneLimits = () => z.strictObject(deleteCaps());
 export const budgetLimits = () =>
   z.strictObject({
     minInterval: defaulted('Minimum time between two raises.', durationSetting({ min: '1h', max: '31d' }), '12h'),
-    maxPerMonth: defaulted('Maximum number of raises in a calendar month (UTC).', integer(1, 31), 3),
+    maxPerMonth: defaulted('Maximum number of raises in a calendar month (UTC).', wholeNumber(1, 31), 3),
     maxRaisePerMonthUsd: defaulted(
       'Maximum total of all raises in a calendar month (UTC), in dollars.',
-      integer(1, 9_980),
+      wholeNumber(1, 9_980),
       150,
     ),
   });
@@ -94,13 +94,13 @@ export const rampSettings = () =>
         z.enum(['workflowUrl', 'destination']),
         'workflowUrl',
       ),
-      start: defaulted('Number of entries in the first step.', integer(1, 100), 1),
+      start: defaulted('Number of entries in the first step.', wholeNumber(1, 100), 1),
       factor: defaulted(
         'Growth of the next step after a verified one.',
         z.number().check(z.minimum(1), z.maximum(10)),
         3,
       ),
-      max: defaulted('Maximum number of entries in a step.', integer(1, 10_000), 500),
+      max: defaulted('Maximum number of entries in a step.', wholeNumber(1, 10_000), 500),
       settle: defaulted(
         'Time between a step and its verdict. The time is longer if the step’s retries can take longer.',
         durationSetting({ min: '1s', max: '45m' }),

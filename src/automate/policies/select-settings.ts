@@ -5,7 +5,14 @@
 import * as z from 'zod/mini';
 import { filterFault } from '#foundation/domain/filter-value.ts';
 import { FAILURE_FUNCTION_STATES } from '#foundation/domain/workflow-dlq.ts';
-import { crossCheck, described, durationSetting, integer, optional, withMeta } from '#foundation/settings/blocks.ts';
+import {
+  crossCheck,
+  described,
+  durationSetting,
+  wholeNumber,
+  optional,
+  withMeta,
+} from '#foundation/settings/blocks.ts';
 
 /** Value of a filter. Editors know only that it is not empty and has no comma. */
 const filterValue = () =>
@@ -64,7 +71,7 @@ const deadLetterFilters = () => ({
   scheduleId: filterValues('Dead messages of any of these schedules.'),
   responseStatus: optional(
     'Dead messages whose last attempt had a response with any of these statuses.',
-    z.array(integer(100, 599)).check(z.minLength(1)),
+    z.array(wholeNumber(100, 599)).check(z.minLength(1)),
   ),
   failedWithin: within(),
 });

@@ -7,10 +7,10 @@ import {
   defaulted,
   described,
   durationSetting,
-  integer,
+  wholeNumber,
   matching,
   optional,
-  section,
+  settingsBlock,
   someText,
   toldApart,
 } from '#foundation/settings/blocks.ts';
@@ -72,7 +72,7 @@ type Keys = ReturnType<typeof commonKeys>;
 const action = <T extends z.ZodMiniType>(schema: T): T => described('Action of the policy.', schema);
 const select = <T extends z.ZodMiniType>(schema: T): T =>
   described('Filters of the request to the service. Each filter narrows the selection.', schema);
-const limits = <T extends z.ZodMiniObject>(schema: T) => section('Limits; all are finite.', schema);
+const limits = <T extends z.ZodMiniObject>(schema: T) => settingsBlock('Limits; all are finite.', schema);
 
 const ENTRY_WHERE = 'CEL expression over `entry` that an entry must meet.';
 
@@ -89,7 +89,7 @@ const resumeSettings = (keys: Keys) =>
     where: defaulted(ENTRY_WHERE, someText, 'entry.cause == "transient"'),
     action: action(resumeAction()),
     limits: limits(resumeLimits()),
-    ramp: section(
+    ramp: settingsBlock(
       'Growth of a bulk repair: it starts with a small step and grows after verified steps.',
       rampSettings(),
     ),
@@ -172,9 +172,9 @@ export const engineSettings = z.strictObject({
     expireAfter: defaulted('Time after which a pending plan expires.', durationSetting({ min: '1m', max: '7d' }), '4h'),
   }),
   caps: group('Limits for all policies together.', {
-    perHour: defaulted('Maximum number of actions of all policies in a sliding hour.', integer(1), 5_000),
-    perDay: defaulted('Maximum number of actions of all policies in a sliding day.', integer(1), 20_000),
-    deletesPerDay: defaulted('Maximum number of deletes of all policies in a sliding day.', integer(1), 1_000),
+    perHour: defaulted('Maximum number of actions of all policies in a sliding hour.', wholeNumber(1), 5_000),
+    perDay: defaulted('Maximum number of actions of all policies in a sliding day.', wholeNumber(1), 20_000),
+    deletesPerDay: defaulted('Maximum number of deletes of all policies in a sliding day.', wholeNumber(1), 1_000),
     spendUsdPerDay: defaulted(
       'Maximum cost of all actions in a sliding day, in dollars. Applies if a price is known.',
       z.number().check(z.gt(0)),

@@ -8,14 +8,14 @@ import {
   defaulted,
   described,
   durationSetting,
-  integer,
+  wholeNumber,
   optional,
-  section,
+  settingsBlock,
   someText,
 } from '#foundation/settings/blocks.ts';
 import { engineSettings, policySettings } from '../policies/settings.ts';
 
-const count = integer(0);
+const count = wholeNumber(0);
 const ago = (what: string, fallback: string) => defaulted(what, durationSetting({ min: '0ms' }), fallback);
 const INSTANT = 'expected a time such as 2026-03-02T10:00:00Z';
 
@@ -25,13 +25,13 @@ const list = <Keys extends z.core.$ZodLooseShape>(what: string, keys: Keys) =>
 
 const entry = z.strictObject({
   dlqId: described('Id of the entry. With count, the prefix of the ids, as in billing-1 and billing-2.', someText),
-  count: defaulted('Number of entries.', integer(1, 100_000), 1),
+  count: defaulted('Number of entries.', wholeNumber(1, 100_000), 1),
   workflowRunId: optional('Id of the run. Default: run- and the dlqId.', someText),
   workflowUrl: defaulted('URL of the workflow.', someText, 'https://app.example.com/api/workflows/test'),
   failedAgo: ago('Time since the failure.', '1h'),
   status: defaulted(
     'Status of the last response; none if there was no response.',
-    z.union([integer(100, 599), z.literal('none')]),
+    z.union([wholeNumber(100, 599), z.literal('none')]),
     503,
   ),
   labels: defaulted('Labels.', z.array(someText), []),
@@ -43,7 +43,7 @@ const entry = z.strictObject({
   flowControlKey: optional('Flow-control key.', someText),
   failureFunctionState: optional('State of the failure function.', someText),
   attempts: mapping('Resumes of this run in the ledger.', {
-    count: described('Number of resumes so far; the run failed again after each.', integer(1, 20)),
+    count: described('Number of resumes so far; the run failed again after each.', wholeNumber(1, 20)),
     lastAgo: ago('Time since the last resume. Earlier resumes are an hour apart.', '1h'),
   }),
 });
@@ -56,7 +56,7 @@ const deadLetter = z.strictObject({
   topicName: optional('URL Group.', someText),
   scheduleId: optional('Schedule.', someText),
   retried: optional('Number of retries.', count),
-  status: optional('Status of the last response; absent if there was no response.', integer(100, 599)),
+  status: optional('Status of the last response; absent if there was no response.', wholeNumber(100, 599)),
   labels: defaulted('Labels.', z.array(someText), []),
 });
 
@@ -101,8 +101,8 @@ const campaign = z.strictObject({
   policy: optional('Policy of the campaign; required if the file has several.', someText),
   group: described('Group: a workflow’s URL, or a destination.', someText),
   state: defaulted('State of the campaign.', z.enum(['ready', 'halted', 'audit']), 'ready'),
-  step: defaulted('Number of the next step.', integer(1), 1),
-  size: described('Maximum number of entries in that step.', integer(1)),
+  step: defaulted('Number of the next step.', wholeNumber(1), 1),
+  size: described('Maximum number of entries in that step.', wholeNumber(1)),
   judged: defaulted('Number of judged actions so far.', count, 0),
   verified: defaulted('Number of verified actions so far.', count, 0),
   halts: defaulted('Number of consecutive halts.', count, 0),
@@ -121,7 +121,7 @@ const past = <Keys extends z.core.$ZodLooseShape>(keys: Keys) =>
 const given = z.strictObject({
   entries: defaulted('Entries of the workflow DLQ.', z.array(entry), []),
   deadLetters: defaulted('Dead messages, as reported by failure callbacks.', z.array(deadLetter), []),
-  facts: section('Known facts. All others are unknown.', facts),
+  facts: settingsBlock('Known facts. All others are unknown.', facts),
   campaigns: defaulted('Campaigns in progress.', z.array(campaign), []),
   raises: defaulted(
     'Past raises of the budget.',
@@ -133,7 +133,7 @@ const given = z.strictObject({
   ),
   acted: defaulted(
     'Past actions, which caps and intervals count.',
-    past({ items: described('Number of entries acted on, as the caps count them.', integer(1)) }),
+    past({ items: described('Number of entries acted on, as the caps count them.', wholeNumber(1)) }),
     [],
   ),
   pastProbation: defaulted('True if the policy has completed its audit runs.', z.boolean(), false),
@@ -165,7 +165,7 @@ const expected = z.strictObject({
   campaigns: list('All groups of the plan, in any order.', {
     group: described('The group.', someText),
     state: optional('State of the campaign.', someText),
-    step: optional('Number of the step.', integer(1)),
+    step: optional('Number of the step.', wholeNumber(1)),
     now: optional('Number of entries in this run.', count),
     next: optional('Sizes of the next two steps.', z.array(count)),
     verified: optional('Number of verified actions so far.', count),
@@ -260,13 +260,13 @@ const testCase = z.strictObject({
     '2026-03-02T10:00:00Z',
   ),
   mode: optional('Mode of the policies in this test. Overrides their own mode.', z.enum(POLICY_MODES)),
-  engine: section('Settings of the engine.', engineSettings),
+  engine: settingsBlock('Settings of the engine.', engineSettings),
   account: group('Settings of the account. All policies of the test use this account.', {
     mode: defaulted('Upper limit for the mode of the policies.', z.enum(POLICY_MODES), 'enforce'),
     dlqRetention: optional('Retention of the DLQ.', durationSetting({ min: '1m' })),
     priceUsdPer100kMessages: optional('Dollars for 100,000 messages.', z.number().check(z.positive())),
   }),
-  given: section('State at the start of the test.', given),
+  given: settingsBlock('State at the start of the test.', given),
   steps: described(
     'Steps, in order. The keys of one step apply in the order of this schema.',
     z.array(step).check(z.minLength(1)),

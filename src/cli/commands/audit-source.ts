@@ -28,8 +28,8 @@ export async function findAudit(call: Call): Promise<AuditSource | undefined> {
   if (store instanceof Object) return store;
   const { auditPathOf } = await import('#automate/ledger/audit-reader.ts');
   const log = auditFiles(auditPathOf(store), async () => {
-    const { storedHead } = await import('#storage/backup.ts');
-    return storedHead(store);
+    const { backupHead } = await import('#storage/backup.ts');
+    return backupHead(store);
   });
   return { log, socketPath: socket ?? socketPathOf(store) };
 }
@@ -87,7 +87,7 @@ async function openAuditTable(
   return createAuditTableReader(database, `table audit of ${database.place}`);
 }
 
-export function unreadable({ place }: Pick<AuditReader, 'place'>, error: NodeJS.ErrnoException): Error {
+export function unreadableAudit({ place }: Pick<AuditReader, 'place'>, error: NodeJS.ErrnoException): Error {
   if (error.code === undefined) return error;
   const hint =
     error.code === 'ENOENT'

@@ -3,7 +3,7 @@
  */
 import { formatCount } from '#foundation/domain/counted.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
-import { unreadable, type AuditSource } from './audit-source.ts';
+import { unreadableAudit, type AuditSource } from './audit-source.ts';
 import { EXIT, textOption, UsageError, type Call } from '../command.ts';
 import { request } from '../daemon-request.ts';
 import { commandOf } from '../daemon-option.ts';
@@ -20,7 +20,7 @@ export async function verifyCommand(call: Call, source: AuditSource): Promise<nu
     verdict = await log.verify({ known: known.head, after });
   } catch (error) {
     const failure = error as NodeJS.ErrnoException;
-    if (failure.code !== 'ENOENT' || known.head === undefined) throw unreadable(log, failure);
+    if (failure.code !== 'ENOENT' || known.head === undefined) throw unreadableAudit(log, failure);
     io.stdout.write(`${log.place} is missing. It had ${known.head.sequence} records according to ${known.source}.\n`);
     return EXIT.held;
   }

@@ -1,6 +1,6 @@
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
-import { findAudit, unreadable } from './audit-source.ts';
+import { findAudit, unreadableAudit } from './audit-source.ts';
 import { EXIT, textOption, UsageError, valueOption, type Call, type Command, type OptionValues } from '../command.ts';
 import { CONFIG_OPTION } from '../config-file.ts';
 import { OUTPUT_OPTION, outputFormat, textTable, writeData } from '../output.ts';
@@ -59,7 +59,7 @@ async function* readRecords(log: AuditReader): AsyncGenerator<AuditRecord> {
   try {
     yield* log.records();
   } catch (error) {
-    throw unreadable(log, error as NodeJS.ErrnoException);
+    throw unreadableAudit(log, error as NodeJS.ErrnoException);
   }
 }
 

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatProblems, loadConfig } from '#config/load.ts';
 import type { Config } from '#config/config.ts';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { runEmulator, type RunningEmulator } from '#emulator/emulator.ts';
 import { replayHistory } from '#emulator/control/history.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';
 import { startSampleTraffic, type SampleTraffic } from '#emulator/sample/traffic.ts';
@@ -61,7 +61,7 @@ export async function runDemo(
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
   const destinations = stack.use(await startSampleDestinations({ clock, random }));
   const emulator = stack.use(
-    await startEmulator({
+    await runEmulator({
       clock,
       // Real time, but with a past that only a test can set: the mails of this morning.
       time: 'real',
@@ -131,7 +131,7 @@ async function freePort(): Promise<number> {
 }
 
 interface DemoParts {
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly traffic: SampleTraffic;
   /** Address of the hooks listener. The service delivers the canary to it, so its port must be known. */
   readonly hooksListen: string;

@@ -2,7 +2,7 @@
  * Output of `opsd demo`. On a terminal: the addresses, then a summary that redraws itself, with log lines above it.
  * Elsewhere: one JSON line with the addresses.
  */
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import { ownCommand } from '#foundation/domain/own-command.ts';
 import type { Timer } from '#foundation/platform/clock.ts';
 import { packageVersion } from '#foundation/platform/package-version.ts';
@@ -31,7 +31,7 @@ export interface DemoScreen {
 
 const REDRAW_MS = 1_000;
 
-export function demoScreen(emulator: Emulator, service: DemoService, io: CliIo): DemoScreen {
+export function demoScreen(emulator: RunningEmulator, service: DemoService, io: CliIo): DemoScreen {
   if (io.stdout.isTTY !== true) {
     return {
       show(daemon) {
@@ -99,7 +99,7 @@ function banner(daemon: DemoDaemon, service: DemoService, { env }: CliIo): Param
 }
 
 /** Counts of the embedded service since the start, independent of what the daemon has read. */
-function countFacts(emulator: Emulator, account: string): () => SummaryData['figures'] {
+function countFacts(emulator: RunningEmulator, account: string): () => SummaryData['figures'] {
   let delivered = 0;
   let retries = 0;
   let failed = 0;

@@ -13,7 +13,7 @@ import {
   timeOption,
   UNTIL_OPTION,
 } from '../list-options.ts';
-import { expiryText } from './incidents.ts';
+import { expiresText } from './incidents.ts';
 import { isQueueUnread, queueNote } from './queue-note.ts';
 
 export const dlqListCommand: Command = {
@@ -52,7 +52,7 @@ export const dlqListCommand: Command = {
       columns: [
         { title: 'ID', text: ({ id }) => id, isWhole: true },
         { title: 'FAILED', text: ({ failedAt }, at) => ageText(failedAt, at), isWhole: true },
-        { title: 'EXPIRES', text: ({ expiresAt }, at) => expiryText(expiresAt, at), isWhole: true },
+        { title: 'EXPIRES', text: ({ expiresAt }, at) => expiresText(expiresAt, at), isWhole: true },
         { title: 'DESTINATION', text: ({ workflowUrl, url, topicName }) => workflowUrl ?? url ?? topicName ?? '–' },
         { title: 'REASON', text: ({ reason }) => reason },
         { title: 'LABELS', text: ({ labels }) => labels.join(', ') },

@@ -22,7 +22,7 @@ export interface Check {
 export type CheckResult = Omit<Check, 'check' | 'subject'>;
 
 export const ok = (result: string): CheckResult => ({ state: 'ok', result });
-export const skipped = (result: string): CheckResult => ({ state: 'skipped', result });
+export const skippedCheck = (result: string): CheckResult => ({ state: 'skipped', result });
 export const finding = (result: string, fix: string): CheckResult => ({ state: 'finding', result, fix });
 
 const TIMEOUT_MS = 5_000;

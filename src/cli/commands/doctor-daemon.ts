@@ -6,9 +6,9 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import { textOption, UsageError, type Call } from '../command.ts';
 import { configPath } from '../config-file.ts';
-import { exchange, isNobodyThere, placeOf, type DaemonCall } from '../daemon-exchange.ts';
+import { exchange, isNobodyThere, daemonPlace, type DaemonCall } from '../daemon-exchange.ts';
 import { commandOf, findDaemon } from '../daemon-option.ts';
-import { finding, ok, skipped, type Check } from './doctor-check.ts';
+import { finding, ok, skippedCheck, type Check } from './doctor-check.ts';
 
 interface Configured {
   /** Absent if it is invalid, or another machine's daemon is checked. */
@@ -18,7 +18,7 @@ interface Configured {
 
 export function checkConfiguration({ io, values }: Call): Configured {
   if (isDaemonNamed({ values }) && textOption(values, 'config') === undefined) {
-    return { checks: [{ check: 'configuration', ...skipped('unknown here; name it with --config') }] };
+    return { checks: [{ check: 'configuration', ...skippedCheck('unknown here; name it with --config') }] };
   }
   const file = configPath(values, io.env);
   const loaded = loadConfig(file, { env: io.env });
@@ -45,7 +45,7 @@ export async function checkDaemon(
 ): Promise<{ readonly running?: Running; readonly checks: readonly Check[] }> {
   const daemon = await daemonOf(call, config);
   if (daemon === undefined) return { checks: [] };
-  const about = { check: 'daemon', subject: placeOf(daemon) };
+  const about = { check: 'daemon', subject: daemonPlace(daemon) };
   let status: Running['status'];
   try {
     status = await exchange(daemon, { method: 'GET', path: '/api/v1/status' });
@@ -53,7 +53,7 @@ export async function checkDaemon(
     call.io.signal.throwIfAborted();
     // Without a running daemon, the rest is checked from here. A daemon that the operator names must respond.
     if (!isDaemonNamed(call) && isNobodyThere(error)) {
-      return { checks: [{ ...about, ...skipped('no daemon is running') }] };
+      return { checks: [{ ...about, ...skippedCheck('no daemon is running') }] };
     }
     const fix = 'check the address, the credentials, and the log of the daemon';
     return { checks: [{ ...about, ...finding(errorMessage(error), fix) }] };

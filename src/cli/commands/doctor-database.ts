@@ -4,14 +4,14 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { all, get, type Row, type Work } from '#storage/database.ts';
 import { movedTo } from '#storage/moved-store.ts';
 import { urlOf } from '#storage/postgres/connection-uri.ts';
-import { openLeaseConnection, placeOf } from '#storage/postgres/connections.ts';
+import { openLeaseConnection, databasePlace } from '#storage/postgres/connections.ts';
 import { DATABASE_CLOCK } from '#storage/postgres/lease-table.ts';
 import { foreignContent } from '#storage/postgres/migrate.ts';
 import { missingPrivileges } from '#storage/postgres/privileges.ts';
 import { POSTGRES_MIGRATIONS } from '#storage/postgres/schema.ts';
 import type { PostgresSettings } from '#storage/settings.ts';
 import type { CliIo } from '../command.ts';
-import { finding, ok, skipped, type Check, type CheckResult } from './doctor-check.ts';
+import { finding, ok, skippedCheck, type Check, type CheckResult } from './doctor-check.ts';
 
 const TIMEOUT_MS = 5_000;
 const LEAST_VERSION = 13;
@@ -28,7 +28,7 @@ export async function checkDatabase(
   const url = urlOf(settings);
   let subject = 'storage.postgres';
   try {
-    subject = placeOf(url);
+    subject = databasePlace(url);
     const connection = await openLeaseConnection({ url, name: 'opsd doctor', timeoutMs: TIMEOUT_MS });
     try {
       const results: Record<string, CheckResult> = {};
@@ -132,7 +132,7 @@ function* replicasCheck(): Work<CheckResult> {
     exists === 1
       ? yield* all(`SELECT name, draining FROM replicas WHERE expires_at > ${DATABASE_CLOCK} ORDER BY name`)
       : [];
-  if (rows.length === 0) return skipped('none is running');
+  if (rows.length === 0) return skippedCheck('none is running');
   const names = rows.map(({ name, draining }) => `${String(name)}${draining === 1 ? ' (stopping)' : ''}`);
   const result = `${rows.length} running: ${names.join(', ')}`;
   const running = rows.filter(({ draining }) => draining === 0).map(({ name }) => name);

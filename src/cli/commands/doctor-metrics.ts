@@ -3,7 +3,7 @@ import { formatCount } from '#foundation/domain/counted.ts';
 import type { Config } from '#config/config.ts';
 import type { CliIo } from '../command.ts';
 import { exchangeText, isRecord } from '../daemon-exchange.ts';
-import { finding, ok, reach, skipped, type Check, type CheckResult, type Reached } from './doctor-check.ts';
+import { finding, ok, reach, skippedCheck, type Check, type CheckResult, type Reached } from './doctor-check.ts';
 import type { Running } from './doctor-daemon.ts';
 import { localHost } from './doctor-webhooks.ts';
 
@@ -17,7 +17,7 @@ export async function checkScrape({ call }: Running, config: Config | undefined,
   const { host, port } = config.server.listen;
   const subject = `${host}:${port}`;
   if (config.security.server !== undefined) {
-    return [...checks, { check: 'scrape', subject, ...skipped('uses TLS or users; not checked from here') }];
+    return [...checks, { check: 'scrape', subject, ...skippedCheck('uses TLS or users; not checked from here') }];
   }
   const reached = port === 0 ? undefined : await reach(`http://${localHost(host)}:${port}/metrics`, 'GET', io);
   return reached === undefined ? checks : [...checks, { check: 'scrape', subject, ...addressCheck(reached) }];

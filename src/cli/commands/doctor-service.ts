@@ -5,7 +5,7 @@ import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { CliIo } from '../command.ts';
 import { attempt, secretOf, trialsOf, type Attempt } from './check-connect.ts';
-import { finding, ok, skipped, type Check, type CheckResult } from './doctor-check.ts';
+import { finding, ok, skippedCheck, type Check, type CheckResult } from './doctor-check.ts';
 import { findHeaderPrefix, isOfAddress, tryProducts } from './wire-discovery.ts';
 
 /** Minimum difference of the clocks that is a finding. The `Date` header has whole seconds. */
@@ -22,7 +22,7 @@ async function checkAccount(account: Account, io: CliIo): Promise<readonly Check
   const attempts: Attempt[] = [];
   for (const trial of trialsOf(account)) attempts.push(await attempt(trial, io));
   if (attempts.length === 0) {
-    return [{ check: 'service', subject, ...skipped('the embedded service starts with the daemon') }];
+    return [{ check: 'service', subject, ...skippedCheck('the embedded service starts with the daemon') }];
   }
   const byToken = attempts.find(({ credential }) => credential === 'token');
   const byPassword = attempts.find(({ credential }) => credential === 'password');
@@ -82,10 +82,10 @@ async function headerCheck(account: Account, io: CliIo): Promise<CheckResult> {
     found = await findHeaderPrefix(account, secretOf(account.messageApi!.token, account.messageApi!.tokenFile)!, io);
   } catch (error) {
     io.signal.throwIfAborted();
-    return skipped(errorMessage(error));
+    return skippedCheck(errorMessage(error));
   }
   if (found === undefined) {
-    return skipped(`${headerPrefix} is not confirmed: no failed run has the service’s headers`);
+    return skippedCheck(`${headerPrefix} is not confirmed: no failed run has the service’s headers`);
   }
   if (found.toLowerCase() === headerPrefix.toLowerCase()) {
     return ok(`${headerPrefix}, as in the failed runs`);

@@ -4,7 +4,7 @@ import type { Config } from '#config/config.ts';
 import type { ClientPairFiles } from '#foundation/platform/client-pair.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { CliIo } from '../command.ts';
-import { finding, ok, reach, skipped, type Check, type CheckResult } from './doctor-check.ts';
+import { finding, ok, reach, skippedCheck, type Check, type CheckResult } from './doctor-check.ts';
 
 interface Receiver extends Partial<ClientPairFiles> {
   readonly name: string;
@@ -23,7 +23,7 @@ export async function checkWebhooks(config: Config, isRunning: boolean, io: CliI
   const checks: Check[] = [];
   for (const one of receivers) checks.push({ check: 'webhook', subject: one.name, ...(await checkReceiver(one, io)) });
   if (receivers.length === 0) {
-    checks.push({ check: 'webhook', ...skipped('no notifications are configured') });
+    checks.push({ check: 'webhook', ...skippedCheck('no notifications are configured') });
   }
   return [...checks, ...(isRunning ? await checkHooks(config, io) : [])];
 }
@@ -50,7 +50,7 @@ async function checkHooks({ hooks, security }: Config, io: CliIo): Promise<reado
   const { listen } = hooks;
   if (listen === undefined) return [];
   const about = { check: 'hooks', subject: `${listen.host}:${listen.port}` };
-  if (security.hooks !== undefined) return [{ ...about, ...skipped('uses TLS; not checked from here') }];
+  if (security.hooks !== undefined) return [{ ...about, ...skippedCheck('uses TLS; not checked from here') }];
   const reached = await reach(`http://${localHost(listen.host)}:${listen.port}/hooks/`, 'GET', io);
   if ('error' in reached) {
     const fix = 'check that no other program has the port, and the log of the daemon';

@@ -82,12 +82,12 @@ export const emulatorCommand: Command = {
     if (dataFolder === '') throw new UsageError('--data must not be empty');
     const control = values['control'] === true;
     const time = parseTime(values, control);
-    const { startEmulator } = await import('#emulator/emulator.ts');
+    const { runEmulator } = await import('#emulator/emulator.ts');
     const { systemRandom } = await import('#foundation/platform/random.ts');
     const refused = (error: Error): never => {
       throw new CommandError(error.message, { cause: error });
     };
-    await using emulator = await startEmulator({
+    await using emulator = await runEmulator({
       clock: io.clock,
       random: systemRandom,
       listen,

@@ -56,7 +56,7 @@ function command(name: string, examples: Command['examples']): Command {
             isWhole: true,
           },
           { title: 'LAST', text: ({ lastAt }, at) => ageText(lastAt, at), isWhole: true },
-          { title: 'EXPIRES', text: ({ firstExpiresAt }, at) => expiryText(firstExpiresAt, at), isWhole: true },
+          { title: 'EXPIRES', text: ({ firstExpiresAt }, at) => expiresText(firstExpiresAt, at), isWhole: true },
           { title: 'PLACE', text: ({ place }) => place },
           { title: 'REASON', text: ({ reason }) => reason },
           { title: 'CAUSE', text: ({ cause }) => cause, isWide: true },
@@ -83,7 +83,7 @@ function boundedCount(members: IncidentView['members'], which: 'now' | 'ever'): 
 }
 
 /** `in 2d 3h`, `now` for the past; `–` if the retention is not configured. */
-export function expiryText(expiresAt: number | undefined, at: number): string {
+export function expiresText(expiresAt: number | undefined, at: number): string {
   if (expiresAt === undefined) return '–';
   return expiresAt <= at ? 'now' : `in ${formatDuration(expiresAt - at)}`;
 }

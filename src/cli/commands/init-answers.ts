@@ -11,7 +11,7 @@ export interface GivenSecret {
   readonly file?: string;
 }
 
-export interface Answers {
+export interface InitAnswers {
   readonly account: string;
   readonly messageApi?: { readonly url: string; readonly token: GivenSecret };
   readonly managementApi?: {
@@ -27,7 +27,7 @@ export interface Answers {
 const MANAGEMENT = ['account-id', 'username', 'password-file'] as const;
 
 /** @throws {UsageError} if something is missing, and there is no terminal to ask on */
-export async function answersOf(call: Call): Promise<Answers> {
+export async function answersOf(call: Call): Promise<InitAnswers> {
   const { values } = call;
   if (textOption(values, 'token-file') === '-' && textOption(values, 'password-file') === '-') {
     throw new UsageError('--token-file - and --password-file - both read stdin; use a file for one of them');

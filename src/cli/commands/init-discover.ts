@@ -4,7 +4,7 @@ import { Secret } from '#foundation/platform/secret.ts';
 import type { CliIo } from '../command.ts';
 import { attempt, tokenTrial, type Attempt } from './check-connect.ts';
 import { draftAccount, type Draft, type DraftSecret } from './init-draft.ts';
-import type { Answers, GivenSecret } from './init-answers.ts';
+import type { InitAnswers, GivenSecret } from './init-answers.ts';
 import { findHeaderPrefix, isOfAddress, tryProducts } from './wire-discovery.ts';
 
 export interface Discovery {
@@ -13,7 +13,7 @@ export interface Discovery {
   readonly draft?: Draft;
 }
 
-export async function discover(answers: Answers, io: CliIo): Promise<Discovery> {
+export async function discover(answers: InitAnswers, io: CliIo): Promise<Discovery> {
   const { headerPrefix, product } = answers;
   let draft: Draft = { account: answers.account, ...(headerPrefix && { headerPrefix }), ...(product && { product }) };
   const report: string[] = [];
@@ -26,7 +26,7 @@ export async function discover(answers: Answers, io: CliIo): Promise<Discovery> 
   return { report, draft };
 }
 
-async function findMessageApi({ messageApi }: Answers, draft: Draft, io: CliIo): Promise<Discovery> {
+async function findMessageApi({ messageApi }: InitAnswers, draft: Draft, io: CliIo): Promise<Discovery> {
   if (messageApi === undefined) return { report: ['Message API: left out'], draft };
   let first: Attempt | undefined;
   for (const url of baseUrls(messageApi.url)) {
@@ -64,7 +64,7 @@ async function headerPrefix(
   return { said: `Header prefix: ${found}, found in the failed runs`, draft: { ...draft, headerPrefix: found } };
 }
 
-async function findManagementApi({ managementApi }: Answers, draft: Draft, io: CliIo): Promise<Discovery> {
+async function findManagementApi({ managementApi }: InitAnswers, draft: Draft, io: CliIo): Promise<Discovery> {
   if (managementApi === undefined) return { report: ['Management API: left out'], draft };
   const { accountId, username, password } = managementApi;
   let first: Attempt | undefined;

@@ -7,7 +7,7 @@ import { allowedOf, type IdentifiedPlan, type Plan } from '#foundation/domain/pl
 import type { RunSummary } from '#automate/ledger/commands.ts';
 import { CommandError, EXIT, UsageError, type Call } from '../command.ts';
 import { confirm, neededReason } from '../confirm.ts';
-import { Rejection, type DaemonCall } from '../daemon-exchange.ts';
+import { DaemonRejection, type DaemonCall } from '../daemon-exchange.ts';
 import { PLAN_FIELDS, request } from '../daemon-request.ts';
 import type { PlanProgress } from '#operate/contract/plans.ts';
 import { findDaemon } from '../daemon-option.ts';
@@ -62,7 +62,7 @@ async function planOfFirst(
   try {
     return await request(daemon, 'POST /api/v1/plan', { body: { selection, ...options } }, ...PLAN_FIELDS);
   } catch (error) {
-    const isElsewhere = error instanceof Rejection && ['other_queue', 'unknown_id'].includes(error.code);
+    const isElsewhere = error instanceof DaemonRejection && ['other_queue', 'unknown_id'].includes(error.code);
     const [second, ...rest] = others;
     if (!isElsewhere || second === undefined) throw error;
     return planOfFirst([second, ...rest], options, daemon);

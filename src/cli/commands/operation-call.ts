@@ -6,7 +6,7 @@ import { checkSelection } from '#service/request.ts';
 import { InvalidRequestError } from '#service/service-error.ts';
 import { CommandError, EXIT, textOption, UsageError, type Call } from '../command.ts';
 import { confirm } from '../confirm.ts';
-import { exchangeText, rejected, Rejection, type DaemonCall } from '../daemon-exchange.ts';
+import { exchangeText, rejected, DaemonRejection, type DaemonCall } from '../daemon-exchange.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { outputFormat, printable, writeData, writeDocument, type ListFormat } from '../output.ts';
 import { answerTable } from './api-table.ts';
@@ -98,7 +98,7 @@ async function send(call: Call, { operation, keys, daemon }: Sending): Promise<O
     return await requestOperation(operation.name, { ...request, confirm: given }, daemon);
   } catch (error) {
     // The daemon requires a typed name, which the message has.
-    if (!(error instanceof Rejection) || error.code !== 'unconfirmed') throw error;
+    if (!(error instanceof DaemonRejection) || error.code !== 'unconfirmed') throw error;
     const why = `${error.message}. Without a terminal, use --confirm NAME`;
     if (given !== undefined || call.io.ask === undefined) throw new CommandError(why, { cause: error });
     call.io.stderr.write(`${why}\n`);

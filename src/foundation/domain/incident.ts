@@ -96,13 +96,13 @@ export interface Incident extends IncidentKind {
   readonly aliases: readonly string[];
 }
 
-export interface Span {
+export interface FailureSpan {
   readonly firstAt: number;
   readonly lastAt: number;
 }
 
 /** Returns true if no gap separates the failures of two spans. */
-export function touches(a: Span, b: Span): boolean {
+export function touches(a: FailureSpan, b: FailureSpan): boolean {
   return a.firstAt < b.lastAt + ONSET_GAP_MS && b.firstAt < a.lastAt + ONSET_GAP_MS;
 }
 
@@ -139,7 +139,7 @@ export function withMembers(incident: Incident, queue: DeadLetterQueue, times: r
     ...incident,
     ...times.reduce(
       ({ firstAt, lastAt }, at) => ({ firstAt: Math.min(firstAt, at), lastAt: Math.max(lastAt, at) }),
-      incident as Span,
+      incident as FailureSpan,
     ),
     now: { ...incident.now, [queue]: incident.now[queue] + times.length },
     ever: incident.ever + times.length,

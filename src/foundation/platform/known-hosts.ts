@@ -23,7 +23,7 @@ export function isKnownHost(host: string, names: readonly string[]): boolean {
 }
 
 /** Returns the host of a request without its port; undefined without a Host header. @throws {HostError} */
-export function hostOf({ rawHeaders, url = '' }: IncomingMessage): string | undefined {
+export function requestHost({ rawHeaders, url = '' }: IncomingMessage): string | undefined {
   const given = rawHeaders.filter(
     (_value, index) => index % 2 === 1 && rawHeaders[index - 1]!.toLowerCase() === 'host',
   );

@@ -30,13 +30,16 @@ export function defaulted<S extends Schema>(what: string, schema: S, value: z.in
 }
 
 /** Mapping that may be empty or absent. */
-export function section<S extends z.ZodMiniObject | z.ZodMiniRecord>(what: string, schema: S): z.ZodMiniPrefault<S> {
+export function settingsBlock<S extends z.ZodMiniObject | z.ZodMiniRecord>(
+  what: string,
+  schema: S,
+): z.ZodMiniPrefault<S> {
   return withMeta(z.prefault(schema, {} as z.input<S>), { description: what });
 }
 
 /** Mapping with these keys that may be empty or absent. */
 export function group<Keys extends z.core.$ZodLooseShape>(what: string, keys: Keys) {
-  return section(what, z.strictObject(keys));
+  return settingsBlock(what, z.strictObject(keys));
 }
 
 /** Describes a schema that nothing else uses. */
@@ -54,7 +57,7 @@ export function matching(form: RegExp, expected: string) {
 }
 
 /** Integer within limits, inclusive. */
-export function integer(min: number, max?: number) {
+export function wholeNumber(min: number, max?: number) {
   return max === undefined ? z.int().check(z.minimum(min)) : z.int().check(z.minimum(min), z.maximum(max));
 }
 

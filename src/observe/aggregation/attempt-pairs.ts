@@ -1,6 +1,6 @@
 /** Pairs the steps of one message: each attempt with its due time, and with its outcome. */
 import type { DestinationCounts, LogCounts } from './log-counts.ts';
-import { dueAfter, isOutcome, type Step } from './open-message.ts';
+import { dueAfter, isOutcome, type MessageStep } from './open-message.ts';
 
 interface Measuring {
   readonly messageId: string;
@@ -21,7 +21,7 @@ export interface Pairs {
 export class AttemptPairs {
   readonly #measuring: Measuring;
   #due: number | undefined;
-  #active: Step | undefined;
+  #active: MessageStep | undefined;
   /** True if a failure was reported and no later attempt. */
   #isTold = false;
   /** Due time of the attempt that the last RETRY announced, until an entry reports that attempt. */
@@ -35,7 +35,7 @@ export class AttemptPairs {
   }
 
   /** Measures the waits and attempts that are not measured yet. The steps are in order. */
-  measure(steps: readonly Step[]): Pairs {
+  measure(steps: readonly MessageStep[]): Pairs {
     for (const step of steps) this.#take(step);
     return {
       areComplete: this.#areComplete && this.#active === undefined,
@@ -44,7 +44,7 @@ export class AttemptPairs {
     };
   }
 
-  #take(step: Step): void {
+  #take(step: MessageStep): void {
     const { state } = step;
     if (state === 'CREATED') this.#due = dueAfter(step);
     else if (state === 'ACTIVE') this.#start(step);
@@ -54,7 +54,7 @@ export class AttemptPairs {
     else if (state === 'CANCELLED' && this.#isUntold()) this.#miss();
   }
 
-  #start(step: Step): void {
+  #start(step: MessageStep): void {
     const { of, messageId } = this.#measuring;
     const due = this.#due;
     if (this.#active !== undefined) this.#areComplete = false;
@@ -71,7 +71,7 @@ export class AttemptPairs {
     step.waitedFrom = due;
   }
 
-  #end({ time, nextDeliveryTime }: Step): void {
+  #end({ time, nextDeliveryTime }: MessageStep): void {
     const { of, messageId } = this.#measuring;
     this.#outcomes += 1;
     // The previous attempt has no outcome yet, and the ACTIVE of this one has not arrived.
@@ -91,7 +91,7 @@ export class AttemptPairs {
     active.measuredTo = time;
   }
 
-  #retry({ time, nextDeliveryTime }: Step): void {
+  #retry({ time, nextDeliveryTime }: MessageStep): void {
     // An attempt was made since the previous RETRY.
     if (this.#again !== undefined && time > this.#again) this.#miss();
     this.#due = nextDeliveryTime ?? this.#due;

@@ -4,7 +4,7 @@
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import type { CounterName, HistogramName } from '../catalog/catalog.ts';
-import type { logs } from '../catalog/messages.ts';
+import type { logMetrics } from '../catalog/messages.ts';
 import { Gathered, type Observed } from './gathered.ts';
 import type { HistogramIncrement, Increment } from './totals.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
@@ -32,7 +32,7 @@ type PerDestination =
 type Failures = 'msgsvc_message_failures_total' | 'msgsvc_message_attempt_failures_total';
 
 /** Name of a histogram that is counted from the log. */
-export type LogHistogram = HistogramName & keyof typeof logs;
+export type LogHistogram = HistogramName & keyof typeof logMetrics;
 
 /** Counts under the same labels. */
 class Counts<C extends CounterName> {

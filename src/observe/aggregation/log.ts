@@ -27,7 +27,7 @@ import {
 import { aggregateMessage, unjoinedOf, type MessageAggregate } from './message-aggregation.ts';
 import type { MessageDescription, MessageProgress } from './message-trace.ts';
 import {
-  describe,
+  describeMessage,
   dueAfter,
   formatRecord,
   isOutcome,
@@ -36,7 +36,7 @@ import {
   storableDescription,
   type Described,
   type MessageRecord,
-  type Step,
+  type MessageStep,
 } from './open-message.ts';
 import { messageProgress } from './progress.ts';
 
@@ -82,7 +82,7 @@ export interface LogAggregate extends Required<
 /** New entries of one message. */
 interface Group {
   readonly key: Key;
-  readonly steps: Step[];
+  readonly steps: MessageStep[];
   readonly described: Described;
   target: string | undefined;
   readonly targetKey: Key;
@@ -205,7 +205,7 @@ export class WindowAggregation {
     }
     if (isOutcome(state) || state === 'FAILED') group.resumed = resumedOf(entry) ?? group.resumed;
     group.steps.push(stepOf(entry));
-    describe(group.described, entry);
+    describeMessage(group.described, entry);
   }
 
   /** Returns the messages of the window that are open. `finish` needs their records. */

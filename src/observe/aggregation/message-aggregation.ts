@@ -11,7 +11,7 @@ import { destinationOf } from './destination.ts';
 import type { DestinationCounts, LogCounts } from './log-counts.ts';
 import type { MessageDescription, MessageOutcome } from './message-trace.ts';
 import { AttemptPairs, type Pairs } from './attempt-pairs.ts';
-import { dueAfter, inOrder, isOutcome, type MessageRecord, type Step } from './open-message.ts';
+import { dueAfter, inOrder, isOutcome, type MessageRecord, type MessageStep } from './open-message.ts';
 
 const UNKNOWN_DESTINATION = 'unknown';
 
@@ -22,7 +22,7 @@ export interface MessageWindow {
   /** True if the message ended, was complete, and its record was deleted. */
   readonly isPast: boolean;
   /** Entries not counted before; at least one. */
-  readonly fresh: readonly Step[];
+  readonly fresh: readonly MessageStep[];
   /** Destination fields of the entries. */
   readonly described: MessageDescription;
   readonly counts: LogCounts;
@@ -88,14 +88,14 @@ export function aggregateMessage(window: MessageWindow): MessageAggregate {
 }
 
 /** Counts the new entries of a message that was complete: the durations measured without them were wrong. */
-function countLate(counts: LogCounts, fresh: readonly Step[], { unjoined }: Pairs): void {
+function countLate(counts: LogCounts, fresh: readonly MessageStep[], { unjoined }: Pairs): void {
   counts.add('opsd_log_unjoined_attempts_total', unjoined);
   if (fresh.some(({ state }) => state === 'ACTIVE' || isOutcome(state))) {
     counts.add('opsd_log_revised_durations_total', 1);
   }
 }
 
-function outcomeOf(step: Step, steps: readonly Step[]): MessageOutcome | undefined {
+function outcomeOf(step: MessageStep, steps: readonly MessageStep[]): MessageOutcome | undefined {
   switch (step.state) {
     case 'DELIVERED':
       return 'delivered';
@@ -114,7 +114,7 @@ function outcomeOf(step: Step, steps: readonly Step[]): MessageOutcome | undefin
 }
 
 /** Returns true if no step continues after the error and no one requested a cancellation. */
-function isLast(error: Step, steps: readonly Step[]): boolean {
+function isLast(error: MessageStep, steps: readonly MessageStep[]): boolean {
   const at = steps.indexOf(error);
   return !steps.some(
     ({ state }, other) => (other > at && (GOES_ON.has(state) || state === 'CANCELLED')) || state === 'CANCEL_REQUESTED',
@@ -125,13 +125,13 @@ function isLast(error: Step, steps: readonly Step[]): boolean {
 const AFTER_END: ReadonlySet<MessageState> = new Set(['FAILED', 'CANCELLED', 'CANCEL_REQUESTED', 'RETRY']);
 
 /** Returns the steps up to the first one that reports the end. */
-function upToEnd(steps: readonly Step[], end: MessageOutcome): readonly Step[] {
+function upToEnd(steps: readonly MessageStep[], end: MessageOutcome): readonly MessageStep[] {
   let at = steps.length - 1;
   while (at > 0 && AFTER_END.has(steps[at]!.state) && tellsOf(end, steps[at - 1]!)) at -= 1;
   return at === steps.length - 1 ? steps : steps.slice(0, at + 1);
 }
 
-function tellsOf(end: MessageOutcome, { state, nextDeliveryTime }: Step): boolean {
+function tellsOf(end: MessageOutcome, { state, nextDeliveryTime }: MessageStep): boolean {
   if (end === 'delivered') return state === 'DELIVERED';
   if (end === 'cancelled') return state === 'CANCELLED';
   return state === 'FAILED' || (state === 'ERROR' && nextDeliveryTime === undefined);
@@ -153,7 +153,7 @@ export function unjoinedOf({ steps, end, measured }: MessageRecord): {
   return { deliveries: end === 'delivered' && !measured ? 1 : 0, attempts };
 }
 
-function countStep(counts: LogCounts, of: DestinationCounts, { state, reason, responseStatus }: Step): void {
+function countStep(counts: LogCounts, of: DestinationCounts, { state, reason, responseStatus }: MessageStep): void {
   counts.addState(state);
   if (state === 'CREATED') of.add('msgsvc_messages_created_total');
   if (state === 'CANCELLED') of.add('msgsvc_message_cancellations_total');
@@ -161,13 +161,13 @@ function countStep(counts: LogCounts, of: DestinationCounts, { state, reason, re
   if (state === 'ERROR') of.addFailure('msgsvc_message_attempt_failures_total', reason!, codeOf(responseStatus));
 }
 
-function observeRetryDelay(counts: LogCounts, messageId: string, { state, time, nextDeliveryTime }: Step): void {
+function observeRetryDelay(counts: LogCounts, messageId: string, { state, time, nextDeliveryTime }: MessageStep): void {
   if (state !== 'ERROR' || nextDeliveryTime === undefined) return;
   counts.observe('msgsvc_message_retry_delay_seconds', Math.max(0, nextDeliveryTime - time), { messageId, at: time });
 }
 
 /** Returns the reason and code of a failure. A FAILED without its own takes those of the last ERROR. */
-function lastFailure(steps: readonly Step[], end: Step): [reason: string, code: string] {
+function lastFailure(steps: readonly MessageStep[], end: MessageStep): [reason: string, code: string] {
   const isSilent = end.state === 'FAILED' && end.reason === 'no_response';
   const told = (isSilent ? steps.findLast(({ state }) => state === 'ERROR') : undefined) ?? end;
   return [told.reason!, codeOf(told.responseStatus)];

@@ -10,7 +10,7 @@ import { memoByText } from '#foundation/platform/memo.ts';
 import type { MessageDescription, MessageOutcome } from './message-trace.ts';
 
 /** Entry of a message. */
-export interface Step {
+export interface MessageStep {
   readonly time: number;
   readonly state: MessageState;
   readonly nextDeliveryTime: number | undefined;
@@ -25,7 +25,7 @@ export interface Step {
 
 export interface MessageRecord {
   /** Steps in order of time. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly MessageStep[];
   readonly described: MessageDescription;
   readonly end: MessageOutcome | undefined;
   /** True if the histograms have the message's delivery and its number of attempts. */
@@ -40,7 +40,7 @@ function reasonOf({ responseStatus, error }: Pick<LogEntry, 'responseStatus' | '
   return reasonOfText(error ?? '');
 }
 
-export function stepOf(entry: StatedEntry): Step {
+export function stepOf(entry: StatedEntry): MessageStep {
   const { state } = entry;
   return {
     time: entry.time,
@@ -57,7 +57,7 @@ export function stepOf(entry: StatedEntry): Step {
 export type Described = { -readonly [K in keyof MessageDescription]: MessageDescription[K] };
 
 /** Adds the fields of the entry that are not known yet. The URL is added unchanged, including secrets. */
-export function describe(known: Described, entry: LogEntry): void {
+export function describeMessage(known: Described, entry: LogEntry): void {
   if (known.url === undefined && entry.url !== undefined) known.url = entry.url;
   if (known.topicName === undefined && entry.topicName !== undefined) known.topicName = entry.topicName;
   if (known.queueName === undefined && entry.queueName !== undefined) known.queueName = entry.queueName;
@@ -78,7 +78,7 @@ export function storableDescription(known: MessageDescription, more: MessageDesc
  * Sorts steps in the order of a message's life. Attempts within one millisecond follow each other: an attempt does not
  * start while another one is under way.
  */
-export function inOrder(steps: Step[]): readonly Step[] {
+export function inOrder(steps: MessageStep[]): readonly MessageStep[] {
   sort(steps);
   let isActive = false;
   for (let at = 0; at < steps.length; at += 1) {
@@ -100,7 +100,7 @@ export function inOrder(steps: Step[]): readonly Step[] {
  */
 const FEW = 16;
 
-function sort(steps: Step[]): void {
+function sort(steps: MessageStep[]): void {
   if (steps.length > FEW) {
     steps.sort(compareEntries);
     return;
@@ -113,7 +113,7 @@ function sort(steps: Step[]): void {
   }
 }
 
-export function dueAfter({ time, nextDeliveryTime = 0 }: Step): number {
+export function dueAfter({ time, nextDeliveryTime = 0 }: MessageStep): number {
   return Math.max(time, nextDeliveryTime);
 }
 

@@ -1,14 +1,14 @@
 /** Builds the news of a commit about a message from its steps. */
 import type { MessageAggregate } from './message-aggregation.ts';
 import type { AttemptTrace, MessageDescription, MessageProgress } from './message-trace.ts';
-import { dueAfter, isOutcome, type MessageRecord, type Step } from './open-message.ts';
+import { dueAfter, isOutcome, type MessageRecord, type MessageStep } from './open-message.ts';
 
 export interface ProgressFacts {
   readonly account: string;
   readonly messageId: string;
   readonly aggregated: Pick<MessageAggregate, 'record' | 'endedNow' | 'isPast'>;
   /** Steps that are new in this commit. */
-  readonly fresh: readonly Step[];
+  readonly fresh: readonly MessageStep[];
   readonly described: MessageDescription;
 }
 
@@ -49,8 +49,8 @@ export function progressOfRecord(account: string, messageId: string, record: Mes
 
 /** Returns the attempts: one per outcome. An attempt starts with the last ACTIVE since the previous outcome. */
 function attemptsOf(
-  steps: readonly Step[],
-  fresh: ReadonlySet<Step>,
+  steps: readonly MessageStep[],
+  fresh: ReadonlySet<MessageStep>,
 ): {
   readonly attempts: AttemptTrace[];
   readonly news: number[];
@@ -60,7 +60,7 @@ function attemptsOf(
   const attempts: AttemptTrace[] = [];
   const news: number[] = [];
   const outcomes: number[] = [];
-  let active: Step | undefined;
+  let active: MessageStep | undefined;
   let dueAt: number | undefined;
   for (const step of steps) {
     if (step.state === 'CREATED') dueAt = dueAfter(step);

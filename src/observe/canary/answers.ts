@@ -6,7 +6,7 @@ import { isLoopback } from '#foundation/platform/private-address.ts';
 /** Age at which an answer no longer proves that the network works. */
 const RECENT_MS = 60_000;
 
-export class Answers implements Disposable {
+export class CanaryAnswers implements Disposable {
   readonly #clock: Clock;
   readonly #hearing: Disposable;
   /** Monotonic time of the last response, by origin. */

@@ -7,7 +7,7 @@ import type { FailureReason } from '#foundation/domain/reason.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 
 /** Kind of the route through the service. */
-export type Route = 'url' | 'flowControlKey' | 'urlGroup' | 'queue' | 'workflow';
+export type CanaryRoute = 'url' | 'flowControlKey' | 'urlGroup' | 'queue' | 'workflow';
 
 export interface Arrival {
   readonly afterMs: number;
@@ -40,7 +40,7 @@ export type Publish =
 
 /** Facts of a round that the store keeps. */
 export interface KeptFacts {
-  readonly route: Route;
+  readonly route: CanaryRoute;
   readonly size: CanarySize;
   readonly timeoutMs: number;
   /** Limit of one delivery attempt, which the publish request sets; absent if the request cannot set it. */
@@ -92,7 +92,7 @@ interface Rejection {
 }
 
 /** Facts of a round, with those that are read again after a restart. */
-export interface Facts extends KeptFacts {
+export interface CanaryFacts extends KeptFacts {
   readonly log?: LogReading;
   /** True while the hooks listener has the message, but has not stored it. */
   readonly isStoring?: boolean;

@@ -2,7 +2,7 @@
 import type { CanaryTarget } from './target.ts';
 import { answer, readLog, type QuestionDeps } from './questions.ts';
 import { isLogged, type Evidence, type Round } from './round.ts';
-import { judge } from './verdict.ts';
+import { judgeCanary } from './verdict.ts';
 
 /** Interval of the first read of the log. Each further one is twice as long. */
 const FIRST_READ_MS = 1_000;
@@ -34,7 +34,7 @@ export async function follow(
       isKnownService: deps.answers.isKnownService(account) || book.hasSucceeded(account),
       logsResponses: book.logsResponses(account),
     };
-    const step = judge(round.facts(evidence, known), round.nowMs);
+    const step = judgeCanary(round.facts(evidence, known), round.nowMs);
     if (step.kind === 'verdict') {
       await target.book.end(round, step.result);
       return;

@@ -5,7 +5,7 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { CanaryBook } from './book.ts';
-import type { Facts } from './facts.ts';
+import type { CanaryFacts } from './facts.ts';
 import { bodyOf, readCode, type CanaryPlace } from './message.ts';
 import type { CanaryRelay, Relayed } from './relay.ts';
 import type { Round } from './round.ts';
@@ -137,7 +137,7 @@ export class CanaryInbox {
   }
 
   /** Records a rejected request, which may have been a message in flight. */
-  rejected(place: CanaryPlace, rejection: Facts['rejections'][number]): void {
+  rejected(place: CanaryPlace, rejection: CanaryFacts['rejections'][number]): void {
     const share = this.#shareOf(place);
     if (share !== undefined) return this.#relayRejection(place, rejection, share);
     for (const round of this.#book.rounds(place)) {
@@ -148,7 +148,7 @@ export class CanaryInbox {
   }
 
   /** Anyone can send requests without a valid code: few of them are stored. */
-  #relayRejection(place: CanaryPlace, rejection: Facts['rejections'][number], share: InboxShare): void {
+  #relayRejection(place: CanaryPlace, rejection: CanaryFacts['rejections'][number], share: InboxShare): void {
     const key = JSON.stringify([place.account, place.canary, rejection.reason]);
     const now = share.clock.monotonic();
     if (now - (this.#relayedAt.get(key) ?? -Infinity) < RELAY_EVERY_MS) return;

@@ -6,7 +6,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { HttpPost } from '#foundation/platform/http-post.ts';
 import { leadsToPrivate } from '#foundation/platform/private-address.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
-import { isLocalUrl, type Answers } from './answers.ts';
+import { isLocalUrl, type CanaryAnswers } from './answers.ts';
 import type { LoggedMessage, LogReading, ReceiverProbe } from './facts.ts';
 import { loggedMessage } from './log-reading.ts';
 import { codeOf, CODE_HEADER } from './message.ts';
@@ -22,10 +22,10 @@ const PAGE = 100;
 export interface QuestionDeps {
   readonly clock: Clock;
   readonly http: HttpPost;
-  readonly answers: Pick<Answers, 'isKnownService' | 'othersAnswer'>;
+  readonly answers: Pick<CanaryAnswers, 'isKnownService' | 'othersAnswer'>;
 }
 
-export interface Asked {
+export interface AskedQuestion {
   readonly target: CanaryTarget;
   readonly round: Round;
   readonly evidence: Evidence;
@@ -33,7 +33,7 @@ export interface Asked {
 }
 
 /** Sends the request. Rejects only with the reason of the signal. */
-export async function answer(question: Question, asked: Asked, deps: QuestionDeps): Promise<Evidence> {
+export async function answer(question: Question, asked: AskedQuestion, deps: QuestionDeps): Promise<Evidence> {
   switch (question) {
     case 'log':
       return { log: await readLog(asked, deps) };
@@ -55,7 +55,7 @@ export async function answer(question: Question, asked: Asked, deps: QuestionDep
 }
 
 /** Reads the log of the message, by its id, or by its label if the id is unknown. */
-export async function readLog({ target, round, signal }: Asked, deps: QuestionDeps): Promise<LogReading> {
+export async function readLog({ target, round, signal }: AskedQuestion, deps: QuestionDeps): Promise<LogReading> {
   const { messageId } = round;
   const label = labelOf(round);
   const query: LogQuery = messageId === undefined ? { label: [label] } : { messageId };
@@ -70,7 +70,10 @@ export async function readLog({ target, round, signal }: Asked, deps: QuestionDe
 /**
  * Reads the log of the callback. All callbacks of a canary have the same URL, so those that have arrived are left out.
  */
-async function readCallbackLog({ target, round, evidence, signal }: Asked, deps: QuestionDeps): Promise<LogReading> {
+async function readCallbackLog(
+  { target, round, evidence, signal }: AskedQuestion,
+  deps: QuestionDeps,
+): Promise<LogReading> {
   const { log } = evidence;
   const fromDate = log !== undefined && 'deliveredAt' in log ? log.deliveredAt : undefined;
   const { callbackUrl: url, inbox } = target;
@@ -116,7 +119,7 @@ async function within(
   }
 }
 
-async function readFlow({ target, signal }: Asked, { clock }: QuestionDeps): Promise<boolean | 'unknown'> {
+async function readFlow({ target, signal }: AskedQuestion, { clock }: QuestionDeps): Promise<boolean | 'unknown'> {
   const key = target.settings.via?.flowControlKey;
   if (key === undefined) return 'unknown';
   try {
@@ -131,7 +134,7 @@ async function readFlow({ target, signal }: Asked, { clock }: QuestionDeps): Pro
 }
 
 /** Sends a request to the address of the canary, as the service does. */
-async function probeReceiver({ target, signal }: Asked, { http }: QuestionDeps): Promise<ReceiverProbe> {
+async function probeReceiver({ target, signal }: AskedQuestion, { http }: QuestionDeps): Promise<ReceiverProbe> {
   const nonce = randomBytes(16).toString('base64url');
   const headers = { 'content-type': 'text/plain', [CODE_HEADER]: codeOf(target.book.key, 'probe', nonce, target) };
   try {

@@ -2,7 +2,7 @@
  * Port of the store for requests of the service that reached another replica than the one that works on the canary's
  * account. That replica stores them, and the other one applies them.
  */
-import type { Facts } from './facts.ts';
+import type { CanaryFacts } from './facts.ts';
 import type { CanaryPlace } from './message.ts';
 
 /** Content of a relayed request. `answered`: the sender of the message `of` has the response. */
@@ -11,7 +11,7 @@ export type RelayedFact =
   | { readonly kind: 'answered'; readonly nonce: string; readonly of: number }
   | { readonly kind: 'callback'; readonly nonce: string; readonly status?: number; readonly messageId?: string }
   | { readonly kind: 'probe'; readonly nonce: string }
-  | { readonly kind: 'rejection'; readonly rejection: Facts['rejections'][number] };
+  | { readonly kind: 'rejection'; readonly rejection: CanaryFacts['rejections'][number] };
 
 export interface Relayed {
   readonly id: number;

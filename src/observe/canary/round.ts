@@ -1,7 +1,7 @@
 /** One message of a canary in this process: its record, the time since its start, and waits for its changes. */
 import type { CanaryPhase, CanaryRound } from '#foundation/domain/canary.ts';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
-import type { Facts, LogReading } from './facts.ts';
+import type { CanaryFacts, LogReading } from './facts.ts';
 import type { RoundRecord } from './store.ts';
 
 /** Difference of the two clocks, or delay of a beat, that shows that the process was stopped or the clock was set. */
@@ -10,7 +10,7 @@ const SUSPENDED_MS = 5_000;
 const BEAT_MS = 1_000;
 
 /** Facts that are read again after a restart. */
-export type Evidence = Partial<Pick<Facts, 'log' | 'callbackLog' | 'receiver' | 'elsewhere' | 'flow'>>;
+export type Evidence = Partial<Pick<CanaryFacts, 'log' | 'callbackLog' | 'receiver' | 'elsewhere' | 'flow'>>;
 
 export class Round {
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class Round {
   #beatAt: number | undefined;
   #isInterrupted = false;
   record: RoundRecord;
-  readonly rejections: Facts['rejections'][number][] = [];
+  readonly rejections: CanaryFacts['rejections'][number][] = [];
   /** Number of arrivals that are not stored yet. */
   storing = 0;
 
@@ -66,7 +66,7 @@ export class Round {
     if (!this.isEnded) this.#clock.after(BEAT_MS, () => this.watch(signal));
   }
 
-  facts(evidence: Evidence, known: Pick<Facts, 'isKnownService' | 'logsResponses'>): Facts {
+  facts(evidence: Evidence, known: Pick<CanaryFacts, 'isKnownService' | 'logsResponses'>): CanaryFacts {
     return {
       ...this.record,
       ...evidence,

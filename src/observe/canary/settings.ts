@@ -5,7 +5,7 @@ import {
   defaulted,
   described,
   durationSetting,
-  integer,
+  wholeNumber,
   matching,
   optional,
   someText,
@@ -18,7 +18,7 @@ const MIN_BYTES = 64;
 const MAX_BYTES = 4_194_304;
 
 const bytes = (initial: number, what: string) =>
-  defaulted(`Size of the body of ${what}, in bytes.`, integer(MIN_BYTES, MAX_BYTES), initial);
+  defaulted(`Size of the body of ${what}, in bytes.`, wholeNumber(MIN_BYTES, MAX_BYTES), initial);
 
 const name = (what: string) => optional(what, someText.check(z.maxLength(256)));
 

@@ -1,7 +1,7 @@
 /** Canary of an account, with everything that its messages need. */
 import type { MessageApi } from '#service/api.ts';
 import type { CanaryBook } from './book.ts';
-import type { Route } from './facts.ts';
+import type { CanaryRoute } from './facts.ts';
 import type { CanaryInbox } from './inbox.ts';
 import type { CanaryPlace } from './message.ts';
 import type { CanarySettings } from './settings.ts';
@@ -26,7 +26,7 @@ export function attemptMsOf({ timeout }: CanarySettings): number {
   return Math.min(MOST_ATTEMPT_MS, Math.max(1_000, Math.floor(timeout / 2_000) * 1_000));
 }
 
-export function routeOf({ via }: CanarySettings): Route {
-  const [kind = 'url'] = Object.keys(via ?? {}) as Route[];
+export function routeOf({ via }: CanarySettings): CanaryRoute {
+  const [kind = 'url'] = Object.keys(via ?? {}) as CanaryRoute[];
   return kind;
 }

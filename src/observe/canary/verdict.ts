@@ -3,12 +3,12 @@
  * show more, it asks for that request; if nothing can, the verdict is `unknown`.
  */
 import type { CanaryVerdict, CanaryVerdictReason } from '#foundation/domain/canary.ts';
-import type { Facts, LogReading, RequestFailure } from './facts.ts';
+import type { CanaryFacts, LogReading, RequestFailure } from './facts.ts';
 
 /** Request that shows more: the log, the receiver's address, another host, the flow-control key, or the callback's log. */
 export type Question = 'log' | 'receiver' | 'elsewhere' | 'flow' | 'callbackLog';
 
-export type Step =
+export type CanaryStep =
   | { readonly kind: 'verdict'; readonly result: CanaryVerdictReason }
   | { readonly kind: 'ask'; readonly question: Question }
   /** Nothing to do until then, unless something arrives. */
@@ -21,13 +21,13 @@ type Logged = Exclude<LogReading, { readonly failed: RequestFailure }>;
 const PATIENCE = 2;
 
 /** @param nowMs time since the start of the round */
-export function judge(facts: Facts, nowMs: number): Step {
+export function judgeCanary(facts: CanaryFacts, nowMs: number): CanaryStep {
   const step = judgeWatched(facts, nowMs);
   if (facts.isInterrupted !== true || step.kind !== 'verdict' || step.result.verdict === 'ok') return step;
   return verdict('unknown', 'the daemon did not run all the time while the message was in flight');
 }
 
-function judgeWatched(facts: Facts, nowMs: number): Step {
+function judgeWatched(facts: CanaryFacts, nowMs: number): CanaryStep {
   if (facts.arrivals.length > 0) return judgeArrived(facts, nowMs);
   const { publish } = facts;
   if (publish !== undefined && 'failure' in publish && publish.failure.code !== 'aborted') {
@@ -36,11 +36,11 @@ function judgeWatched(facts: Facts, nowMs: number): Step {
   return judgeMissing(facts, nowMs);
 }
 
-function verdict(of: CanaryVerdict, reason: string): Step {
+function verdict(of: CanaryVerdict, reason: string): CanaryStep {
   return { kind: 'verdict', result: { verdict: of, reason } };
 }
 
-const ask = (question: Question): Step => ({ kind: 'ask', question });
+const ask = (question: Question): CanaryStep => ({ kind: 'ask', question });
 
 const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
 
@@ -53,7 +53,7 @@ function isOfAccount({ code, status }: RequestFailure): boolean {
 const OF_SERVICE: ReadonlySet<string> = new Set(['server_error', 'timeout', 'connection', 'dns', 'tls', 'too_large']);
 
 /** The publish request failed. */
-function judgePublish(facts: Facts, failure: RequestFailure): Step {
+function judgePublish(facts: CanaryFacts, failure: RequestFailure): CanaryStep {
   const what = `the publish request failed: ${textOf(failure)}`;
   if (isOfAccount(failure)) return verdict('account', what);
   if (!OF_SERVICE.has(failure.code)) return verdict('unknown', what);
@@ -66,7 +66,7 @@ function judgePublish(facts: Facts, failure: RequestFailure): Step {
 }
 
 /** The message did not arrive yet. */
-function judgeMissing(facts: Facts, nowMs: number): Step {
+function judgeMissing(facts: CanaryFacts, nowMs: number): CanaryStep {
   const { log, timeoutMs } = facts;
   if (log !== undefined && !('failed' in log)) {
     if (log.state === 'failed') return judgeFailure(facts, log);
@@ -109,7 +109,7 @@ function judgeMissing(facts: Facts, nowMs: number): Step {
 }
 
 /** An attempt has not ended, and the message did not arrive. */
-function judgeEndless({ receiver, attemptMs }: Facts, what: string): Step {
+function judgeEndless({ receiver, attemptMs }: CanaryFacts, what: string): CanaryStep {
   if (receiver === undefined) return ask('receiver');
   if (receiver === 'other') return verdict('receiver', `${what}, and another server answers at hooks.publicUrl`);
   if (receiver === 'fails') return verdict('receiver', `${what}, and the hooks listener does not answer the daemon`);
@@ -121,7 +121,7 @@ function judgeEndless({ receiver, attemptMs }: Facts, what: string): Step {
 type Subject = 'message' | 'callback';
 
 /** The log reports an attempt that failed, and the message or its callback did not arrive. */
-function judgeFailure(facts: Facts, log: Logged, subject: Subject = 'message'): Step {
+function judgeFailure(facts: CanaryFacts, log: Logged, subject: Subject = 'message'): CanaryStep {
   const { reason, status, error = '' } = log.failure ?? { reason: 'no_response' };
   if (facts.isStoring === true) {
     return verdict('receiver', 'the attempt ended before the hooks listener had stored the message');
@@ -143,7 +143,11 @@ function judgeFailure(facts: Facts, log: Logged, subject: Subject = 'message'): 
 }
 
 /** The log reports a status of the receiver, and the message did not arrive. */
-function judgeStatus(facts: Facts, { status, hasResponse }: Logged & { status: number }, subject: Subject): Step {
+function judgeStatus(
+  facts: CanaryFacts,
+  { status, hasResponse }: Logged & { status: number },
+  subject: Subject,
+): CanaryStep {
   const own = facts.rejections.filter((one) => one.status === status);
   if (own.some(({ reason }) => reason === 'own')) {
     return verdict('receiver', `the hooks listener rejected the ${subject} with HTTP ${status}`);
@@ -166,7 +170,7 @@ function blamed(subject: Subject): CanaryVerdict {
 }
 
 /** The hooks listener rejected a request that it cannot attribute. */
-function judgeRejection({ rejections }: Facts): Step {
+function judgeRejection({ rejections }: CanaryFacts): CanaryStep {
   if (rejections.some(({ reason }) => reason === 'own')) {
     return verdict('receiver', 'the hooks listener rejected the message');
   }
@@ -181,7 +185,7 @@ function judgeRejection({ rejections }: Facts): Step {
 }
 
 /** The log reports a delivery that did not arrive. */
-function judgeUnseen(facts: Facts, { hasResponse }: Logged, subject: Subject = 'message'): Step {
+function judgeUnseen(facts: CanaryFacts, { hasResponse }: Logged, subject: Subject = 'message'): CanaryStep {
   const { receiver } = facts;
   if (facts.rejections.length > 0) return judgeRejection(facts);
   const what = `the log reports the delivery of the ${subject}, but it did not arrive`;
@@ -196,7 +200,7 @@ function judgeUnseen(facts: Facts, { hasResponse }: Logged, subject: Subject = '
 }
 
 /** The message arrived at least once. */
-function judgeArrived(facts: Facts, nowMs: number): Step {
+function judgeArrived(facts: CanaryFacts, nowMs: number): CanaryStep {
   const { arrivals, publish, timeoutMs, attemptMs = Infinity } = facts;
   const first = arrivals[0]!;
   if (first.altered) return verdict('service', 'the message arrived with another body');
@@ -223,7 +227,7 @@ function judgeArrived(facts: Facts, nowMs: number): Step {
 }
 
 /** The message arrived in time, and the log does not report its delivery. */
-function judgeUnreported({ receiver, attemptMs, callback }: Facts, { state }: Logged, nowMs: number): Step {
+function judgeUnreported({ receiver, attemptMs, callback }: CanaryFacts, { state }: Logged, nowMs: number): CanaryStep {
   const what = `the message arrived, but the log does not report it after ${seconds(nowMs)}`;
   // Without a callback, the service may still wait for the response.
   if (state === 'attempting' && callback === undefined) {
@@ -236,12 +240,12 @@ function judgeUnreported({ receiver, attemptMs, callback }: Facts, { state }: Lo
 }
 
 /** A further arrival is the service's if the sender had the response to the first one. */
-function judgeTwice({ arrivals }: Facts): Step {
+function judgeTwice({ arrivals }: CanaryFacts): CanaryStep {
   if (arrivals.some(({ isRepeated }) => isRepeated === true)) return verdict('service', 'the message arrived twice');
   return verdict('unknown', 'the message arrived again before the first response; a proxy may have sent it again');
 }
 
-function judgeLate(facts: Facts, afterMs: number): Step {
+function judgeLate(facts: CanaryFacts, afterMs: number): CanaryStep {
   const what = `the message arrived after ${seconds(afterMs)}`;
   if (facts.route === 'queue') return verdict('unknown', `${what}; it may have waited behind others of its queue`);
   if (facts.route === 'flowControlKey') {
@@ -256,7 +260,7 @@ function judgeLate(facts: Facts, afterMs: number): Step {
 }
 
 /** The message arrived and was accepted, but the log reports a failed attempt. */
-function judgeContradiction({ receiver, logsResponses }: Facts, { failure, hasResponse }: Logged): Step {
+function judgeContradiction({ receiver, logsResponses }: CanaryFacts, { failure, hasResponse }: Logged): CanaryStep {
   if (failure?.status === undefined) {
     const what = 'the message arrived, but the log reports an attempt without a response';
     if (receiver === undefined) return ask('receiver');
@@ -269,14 +273,14 @@ function judgeContradiction({ receiver, logsResponses }: Facts, { failure, hasRe
   return verdict('unknown', `${what}; a proxy may have sent that`);
 }
 
-function judgeUnreadable(failed: RequestFailure): Step {
+function judgeUnreadable(failed: RequestFailure): CanaryStep {
   const what = `the message arrived, but the log cannot be read: ${textOf(failed)}`;
   if (isOfAccount(failed)) return verdict('account', what);
   return verdict(failed.code === 'server_error' ? 'service_reporting' : 'unknown', what);
 }
 
 /** The message arrived and the log reports it, but no callback says so. */
-function judgeCallback(facts: Facts, nowMs: number): Step {
+function judgeCallback(facts: CanaryFacts, nowMs: number): CanaryStep {
   const { callback, callbackLog } = facts;
   if (callback !== undefined) {
     const status = callback.status === undefined || callback.status === 0 ? 'no status' : `HTTP ${callback.status}`;
@@ -305,10 +309,10 @@ function judgeCallback(facts: Facts, nowMs: number): Step {
 
 type FreshLog =
   | { readonly kind: 'read'; readonly reading: LogReading }
-  | { readonly kind: 'step'; readonly step: Step };
+  | { readonly kind: 'step'; readonly step: CanaryStep };
 
 /** Returns the reading of the log that counts: one after the timeout, and after the patience if that has passed. */
-function freshLog({ log, timeoutMs }: Facts, nowMs: number): FreshLog {
+function freshLog({ log, timeoutMs }: CanaryFacts, nowMs: number): FreshLog {
   if (nowMs < timeoutMs) return { kind: 'step', step: { kind: 'wait', untilMs: timeoutMs } };
   const needed = nowMs >= PATIENCE * timeoutMs ? PATIENCE * timeoutMs : timeoutMs;
   if (log === undefined || log.afterMs < needed) return { kind: 'step', step: ask('log') };
@@ -316,7 +320,7 @@ function freshLog({ log, timeoutMs }: Facts, nowMs: number): FreshLog {
 }
 
 /** Returns the wait until the silence of the log counts; undefined if it counts. */
-function waitFor({ timeoutMs }: Facts, nowMs: number): Step | undefined {
+function waitFor({ timeoutMs }: CanaryFacts, nowMs: number): CanaryStep | undefined {
   const untilMs = PATIENCE * timeoutMs;
   return nowMs < untilMs ? { kind: 'wait', untilMs } : undefined;
 }

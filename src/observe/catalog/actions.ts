@@ -1,5 +1,5 @@
 /** Metrics of policies, hooks, incidents, notifications and replicas. */
-import { counter, family, flag, gauge, histogram } from './metric-spec.ts';
+import { counter, family, flagMetric, gauge, histogram } from './metric-spec.ts';
 
 export const policies = family({
   heading: 'Policies and actions',
@@ -119,7 +119,7 @@ export const notifications = family({
 });
 
 export const replicas = family({ heading: 'Replicas', account: true, source: 'lease' }).of({
-  opsd_lease_owner: flag(
+  opsd_lease_owner: flagMetric(
     '1 on the replica that owns the account, else 0. Every replica exports it for every account. Absent with SQLite.',
   ),
   opsd_lease_epoch: gauge('Epoch of the account, which each change of the owner increments. Absent with SQLite.'),

@@ -1,19 +1,19 @@
 /** Metrics of the collectors, of what they read, and of their requests to the service. */
-import { counter, family, flag, gauge, histogram } from './metric-spec.ts';
+import { counter, family, flagMetric, gauge, histogram } from './metric-spec.ts';
 
-export const collectors = family({
+export const collectorMetrics = family({
   heading: 'Collectors',
   account: true,
   labels: ['collector'],
   source: 'scheduler',
 }).of({
-  opsd_collector_success: flag('1 if the last run of the collector succeeded, else 0.'),
+  opsd_collector_success: flagMetric('1 if the last run of the collector succeeded, else 0.'),
   opsd_collector_duration_seconds: gauge('Duration of the last run of the collector, in seconds.'),
   opsd_collector_interval_seconds: gauge('Configured interval of the collector, in seconds.'),
   opsd_collector_last_success_timestamp_seconds: gauge(
     'Unix timestamp of the last successful run of the collector. Its exported data is at least this old.',
   ),
-  opsd_collector_stale: flag(
+  opsd_collector_stale: flagMetric(
     '1 if the data of the collector is older than its maximum staleness and is withheld, else 0.',
   ),
   opsd_collector_runs_total: counter('Runs of the collector.', { unit: 'items' }),
@@ -24,7 +24,7 @@ export const collectors = family({
     'Skipped runs of the collector, by reason: overlap (the previous run is not finished), quota (no request is left today).',
     { labels: ['collector', 'reason'] },
   ),
-  opsd_workflow_dlq_listing_complete: flag('1 if the last listing of the workflow DLQ read every page, else 0.', {
+  opsd_workflow_dlq_listing_complete: flagMetric('1 if the last listing of the workflow DLQ read every page, else 0.', {
     labels: [],
     source: 'cursor',
   }),
@@ -115,7 +115,7 @@ export const statsPoints = family({
     "Sum of today's points divided by today's value in the daily arrays; 1 if collectors.accountStats.points is correct.",
     { source: 'derived' },
   ),
-  opsd_stats_points_misread: flag(
+  opsd_stats_points_misread: flagMetric(
     "1 if today's points and today's value differ by more than late points explain, else 0. Then collectors.accountStats.points is wrong.",
     { source: 'derived' },
   ),
@@ -123,7 +123,7 @@ export const statsPoints = family({
     'Count of a source for the last whole hour divided by the count of the log, by message state; 1 if they agree.',
     { labels: ['source', 'state'], source: 'self check' },
   ),
-  opsd_reconciliation_gap: flag(
+  opsd_reconciliation_gap: flagMetric(
     '1 if source and log differed by more than rounding, to the same side, in two consecutive hours, else 0.',
     { labels: ['source', 'state'], source: 'self check' },
   ),

@@ -1,5 +1,5 @@
 /** Metrics of the daemon itself, of the files of its store, and of its process. */
-import { counter, family, flag, gauge, histogram } from './metric-spec.ts';
+import { counter, family, flagMetric, gauge, histogram } from './metric-spec.ts';
 
 export const daemon = family({ heading: 'The daemon', account: false }).of({
   opsd_unknown_outcomes: gauge('Actions whose outcome is unknown.', { source: 'ledger' }),
@@ -11,11 +11,11 @@ export const daemon = family({ heading: 'The daemon', account: false }).of({
     'Items or dollars that a sliding window still allows, by scope: engine, deletes, spend, account or policy.',
     { labels: ['scope', 'window'], source: 'caps' },
   ),
-  opsd_paused: flag('1 if the engine or a policy is paused, else 0.', {
+  opsd_paused: flagMetric('1 if the engine or a policy is paused, else 0.', {
     labels: ['scope'],
     source: 'kill switch, pauses',
   }),
-  opsd_leader: flag('1 if this process holds the store, else 0.', { source: 'store' }),
+  opsd_leader: flagMetric('1 if this process holds the store, else 0.', { source: 'store' }),
   opsd_accounts_unowned: gauge(
     'Accounts of the configuration without a live owner, as this replica sees it. Absent with SQLite, and while an owner is unknown.',
     { source: 'lease' },
@@ -66,8 +66,8 @@ export const daemon = family({ heading: 'The daemon', account: false }).of({
     source: 'store',
   }),
   opsd_state_save_failures_total: counter('Failed writes to the store.', { source: 'store' }),
-  opsd_state_restored: flag('1 if this process started from stored state, else 0.', { source: 'store' }),
-  opsd_config_last_reload_successful: flag(
+  opsd_state_restored: flagMetric('1 if this process started from stored state, else 0.', { source: 'store' }),
+  opsd_config_last_reload_successful: flagMetric(
     '1 if the last load of the configuration succeeded, else 0. The first load counts.',
     { source: 'configuration' },
   ),

@@ -1,14 +1,14 @@
 /** Metrics of the messages and runs of an account: the log, the workflow DLQ, flow control, URL groups, canaries. */
-import { counter, family, flag, gauge, histogram } from './metric-spec.ts';
+import { counter, family, flagMetric, gauge, histogram } from './metric-spec.ts';
 
 export const up = family({ heading: 'The service', account: true }).of({
-  msgsvc_up: flag(
+  msgsvc_up: flagMetric(
     '1 if the last successful API request is at most two intervals old, else 0. Absent if no collector uses the API.',
     { labels: ['api'], source: 'responses' },
   ),
 });
 
-export const logs = family({
+export const logMetrics = family({
   heading: 'Messages, counted from the log',
   account: true,
   labels: ['destination'],
@@ -141,7 +141,7 @@ export const passedRuns = family({ heading: 'Workflow DLQ', account: true, mirro
   ),
 });
 
-export const flowControl = family({
+export const flowControlMetrics = family({
   heading: 'Flow control',
   account: true,
   collector: 'flowControl',
@@ -172,15 +172,15 @@ export const flowControl = family({
     source: 'ratePeriodStart',
     merge: 'max',
   }),
-  msgsvc_flow_control_parallelism_pinned: flag('1 if the key has a pinned parallelism configuration, else 0.', {
+  msgsvc_flow_control_parallelism_pinned: flagMetric('1 if the key has a pinned parallelism configuration, else 0.', {
     source: 'isPinnedParallelism',
     merge: 'max',
   }),
-  msgsvc_flow_control_rate_pinned: flag('1 if the key has a pinned rate configuration, else 0.', {
+  msgsvc_flow_control_rate_pinned: flagMetric('1 if the key has a pinned rate configuration, else 0.', {
     source: 'isPinnedRate',
     merge: 'max',
   }),
-  msgsvc_flow_control_paused: flag('1 if delivery of messages of this key is paused, else 0.', {
+  msgsvc_flow_control_paused: flagMetric('1 if delivery of messages of this key is paused, else 0.', {
     source: 'isPaused',
     merge: 'max',
   }),
@@ -201,7 +201,7 @@ export const flowControlTotals = family({ heading: 'Flow control', account: true
   ),
 });
 
-export const urlGroups = family({
+export const urlGroupMetrics = family({
   heading: 'URL groups',
   account: true,
   collector: 'urlGroups',

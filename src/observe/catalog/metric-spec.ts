@@ -78,7 +78,7 @@ export const counter = metric('counter');
 export const histogram = metric('histogram');
 
 /** Returns a gauge that is 0 or 1. */
-export function flag<const O extends Options = {}>(help: string, options?: O) {
+export function flagMetric<const O extends Options = {}>(help: string, options?: O) {
   return { ...gauge(help, options), unit: 'flag' as const };
 }
 

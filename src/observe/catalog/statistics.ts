@@ -1,7 +1,11 @@
 /** Metrics of the statistics of an account and of its indexes, and its known limits. */
-import { counter, family, flag, gauge } from './metric-spec.ts';
+import { counter, family, flagMetric, gauge } from './metric-spec.ts';
 
-export const accountStats = family({ heading: 'Account statistics', account: true, collector: 'accountStats' }).of({
+export const accountStatsMetrics = family({
+  heading: 'Account statistics',
+  account: true,
+  collector: 'accountStats',
+}).of({
   msgsvc_account_dlq_messages: gauge('Messages in the message DLQ.', { source: 'dlq_message_count' }),
   msgsvc_account_month_billing_dollars: gauge('Billing of the current month, in US dollars.', {
     source: 'total_monthly_billing',
@@ -86,7 +90,7 @@ export const accountLimits = family({ heading: 'Known budget and limits of the a
   ),
 });
 
-export const searchIndexes = family({
+export const searchIndexMetrics = family({
   heading: 'Search indexes',
   account: true,
   collector: 'searchIndexes',
@@ -125,10 +129,10 @@ export const searchIndexes = family({
   msgsvc_search_index_limit_writes_per_request: gauge('Maximum writes per request.', {
     source: 'max_writes_per_request',
   }),
-  msgsvc_search_index_input_enrichment_enabled: flag('1 if input enrichment is enabled, else 0.', {
+  msgsvc_search_index_input_enrichment_enabled: flagMetric('1 if input enrichment is enabled, else 0.', {
     source: 'input_enrichment_enabled',
   }),
-  msgsvc_search_index_integration_configured: flag('1 if the index belongs to a partner integration, else 0.', {
+  msgsvc_search_index_integration_configured: flagMetric('1 if the index belongs to a partner integration, else 0.', {
     source: 'integration_email',
   }),
   msgsvc_search_index_throughput: gauge('Newest settled point of throughput_vector, in the unit of the service.', {
@@ -140,7 +144,7 @@ export const searchIndexes = family({
   }),
 });
 
-export const vectorStats = family({
+export const vectorStatsMetrics = family({
   heading: 'Vector index statistics',
   account: true,
   collector: 'vectorStats',

@@ -10,7 +10,7 @@ import type { KnownRun } from '../aggregation/workflow-dlq-store.ts';
 /** Maximum number of individual requests per listing. The next listing requests the rest. */
 const MOST_ASKED = 200;
 
-export interface Asked {
+export interface AskedRuns {
   /** Runs that still exist. */
   readonly found: readonly WorkflowDlqEntry[];
   /** Missing runs, by dlqId. */
@@ -20,7 +20,7 @@ export interface Asked {
 }
 
 /** @throws the signal's reason */
-export async function askFor(api: MessageApi, signal: AbortSignal, runs: readonly KnownRun[]): Promise<Asked> {
+export async function askFor(api: MessageApi, signal: AbortSignal, runs: readonly KnownRun[]): Promise<AskedRuns> {
   const found: WorkflowDlqEntry[] = [];
   const gone = new Set<string>();
   let asked = 0;

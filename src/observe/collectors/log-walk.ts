@@ -3,7 +3,7 @@
  * breaks off is divided and read again; later windows are kept. A burst within one moment is divided from the rest at
  * once, so that it is not read again with every smaller window.
  */
-import type { LogContext, Span, WindowBroken, WindowRead } from './log-window.ts';
+import type { LogContext, TimeSpan, WindowBroken, WindowRead } from './log-window.ts';
 import { AT_ONCE, type Pace } from './log-pace.ts';
 import { serviceErrorCode } from '#foundation/domain/service-error.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -28,7 +28,7 @@ export interface Walk {
   readonly until: number;
   /** Reads a window and never rejects. A window that cannot be divided has no limits. */
   readonly read: (
-    span: Span,
+    span: TimeSpan,
     options: { signal: AbortSignal; isLimited: boolean },
   ) => Promise<WindowRead | WindowBroken>;
   /** Called before the commit, while further windows are being requested. */
@@ -48,7 +48,7 @@ export interface Walked {
 }
 
 interface UnderWay {
-  readonly span: Span;
+  readonly span: TimeSpan;
   readonly reading: Promise<WindowRead | WindowBroken>;
 }
 
@@ -63,7 +63,7 @@ class LogWalk {
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   /** Unread spans and windows being read, each oldest first. */
-  readonly #todo: Span[];
+  readonly #todo: TimeSpan[];
   readonly #underWay: UnderWay[] = [];
   #at: number;
   /** Service failure since the last commit. */
@@ -127,7 +127,7 @@ class LogWalk {
   }
 
   /** Commits a window. Returns the end of the walk, if this was its last window. */
-  async #afterRead(span: Span, read: WindowRead): Promise<Walked | undefined> {
+  async #afterRead(span: TimeSpan, read: WindowRead): Promise<Walked | undefined> {
     // The service's clock is behind ours, so there is nothing more to read now.
     if (read.to < span.from) return this.#ended(true);
     this.#walk.pace.learn(read);
@@ -141,7 +141,7 @@ class LogWalk {
   }
 
   /** Divides a window that broke off. Returns the end of the walk, if another request does not help. */
-  async #afterBroken(span: Span, read: WindowBroken): Promise<Walked | undefined> {
+  async #afterBroken(span: TimeSpan, read: WindowBroken): Promise<Walked | undefined> {
     const { error, pages, isFull } = read;
     const isEnding = !isFull && ENDING.has(serviceErrorCode(error));
     if (pages === 0) this.#unanswered += 1;
@@ -189,18 +189,18 @@ class LogWalk {
   }
 
   /** Returns true for the first window. Its first moment is already counted and does not make it divisible. */
-  #isFirst(span: Span): boolean {
+  #isFirst(span: TimeSpan): boolean {
     return span.from === this.#walk.from;
   }
 
   /** Returns true if a window cannot be divided because it covers one moment only. */
-  #isMoment(span: Span): boolean {
+  #isMoment(span: TimeSpan): boolean {
     return span.to - span.from <= (this.#isFirst(span) ? 1 : 0);
   }
 }
 
 /** Returns the parts of a span before a moment, the moment, and the part after it. */
-function aroundMoment({ from, to }: Span, at: number): Span[] {
+function aroundMoment({ from, to }: TimeSpan, at: number): TimeSpan[] {
   const parts = [
     { from, to: at - 1 },
     { from: at, to: at },
@@ -212,7 +212,7 @@ function aroundMoment({ from, to }: Span, at: number): Span[] {
 /**
  * Returns the error for a moment that cannot be read: its entries cannot be divided further, so counting stops there.
  */
-function momentError({ target }: LogContext, { to }: Span, cause: unknown): Error {
+function momentError({ target }: LogContext, { to }: TimeSpan, cause: unknown): Error {
   const { pageBudget } = target.settings.logs;
   const what = `log of account ${target.account}: the moment ${new Date(to).toISOString()} alone cannot be read completely`;
   const fix = `if the daemon's own limit was reached, raise collectors.logs.pageBudget (${pageBudget}) or collectors.logs.timeout`;

@@ -27,7 +27,7 @@ export const PAGE_SIZE = 100;
 export type LogContext = CollectorContext<'logs'>;
 
 /** Time span with both borders inclusive, in epoch milliseconds. */
-export interface Span {
+export interface TimeSpan {
   readonly from: number;
   readonly to: number;
 }
@@ -61,7 +61,7 @@ export interface WindowBroken extends BrokenCost {
 export async function readWindow(
   api: MessageApi,
   context: LogContext,
-  span: Span,
+  span: TimeSpan,
   { budget, limits, isSweep, known }: ReadOptions,
 ): Promise<WindowRead | WindowBroken> {
   const { account, settings } = context.target;
@@ -142,7 +142,7 @@ class Reader {
   #entries = 0;
   /** Candidate for the moment of most entries: other entries take one vote each. */
   readonly #burst = { at: 0, votes: 0 };
-  readonly span: Span;
+  readonly span: TimeSpan;
   /** Epoch milliseconds of the newest entry received. */
   latest = -Infinity;
   /** True if responses have a `Date` header. */
@@ -150,7 +150,7 @@ class Reader {
   /** Number of pages received, over all listings. */
   pages = 0;
 
-  constructor(reading: WindowReading, span: Span) {
+  constructor(reading: WindowReading, span: TimeSpan) {
     this.#reading = reading;
     this.span = span;
     this.#startedAt = reading.context.clock.monotonic();

@@ -7,9 +7,9 @@ import {
   crossCheck,
   defaulted,
   durationSetting,
-  integer,
+  wholeNumber,
   optional,
-  section,
+  settingsBlock,
 } from '#foundation/settings/blocks.ts';
 import { intervalOf, refineSchedule, type Schedule, scheduleKeys, scheduleOf } from '#foundation/settings/schedule.ts';
 
@@ -40,7 +40,7 @@ export const DEFAULT_INTERVAL_MS = {
 } as const;
 
 export const collectorsSettings = z.strictObject({
-  logs: section(
+  logs: settingsBlock(
     'Message log: counts of events, and traces of deliveries.',
     z
       .strictObject({
@@ -54,7 +54,7 @@ export const collectorsSettings = z.strictObject({
           'Additional dimension to count entries by, in `msgsvc_log_events_by_dimension_total`. Default: none.',
           z.enum(['topicName', 'queueName', 'scheduleId', 'label']),
         ),
-        pageBudget: defaulted('Maximum pages of 100 entries that one run reads.', integer(1, 10_000), 200),
+        pageBudget: defaulted('Maximum pages of 100 entries that one run reads.', wholeNumber(1, 10_000), 200),
         sweep: group('Sweeps for entries that appear later than the lag.', {
           every: defaulted('Interval of sweeps.', durationSetting({ min: '1s', max: '1h' }), '5m'),
           reach: defaulted(
@@ -66,7 +66,7 @@ export const collectorsSettings = z.strictObject({
       })
       .check(crossCheck(refineSchedule)),
   ),
-  accountStats: section(
+  accountStats: settingsBlock(
     'Statistics of the account: messages, spend, size of the message DLQ.',
     z
       .strictObject({
@@ -87,20 +87,20 @@ export const collectorsSettings = z.strictObject({
       })
       .check(crossCheck(refineSchedule)),
   ),
-  flowControl: section(
+  flowControl: settingsBlock(
     'Current state of the flow-control keys.',
     z
       .strictObject({
         ...common,
         discover: defaulted(
           'Maximum number of keys to watch in addition to flowControlKeys. They are taken from log and DLQ entries; each costs one request per run.',
-          integer(0, 500),
+          wholeNumber(0, 500),
           10,
         ),
       })
       .check(crossCheck(refineSchedule)),
   ),
-  workflowDlq: section(
+  workflowDlq: settingsBlock(
     'Failed workflow runs.',
     z
       .strictObject({
@@ -110,13 +110,13 @@ export const collectorsSettings = z.strictObject({
           durationSetting({ min: '10s', max: '31d' }),
           '15m',
         ),
-        maxPages: defaulted('Maximum pages of 100 entries that one listing reads.', integer(1, 10_000), 2_000),
+        maxPages: defaulted('Maximum pages of 100 entries that one listing reads.', wholeNumber(1, 10_000), 2_000),
       })
       .check(crossCheck(refineSchedule)),
   ),
-  urlGroups: section('URL Groups and their endpoints.', collector),
-  searchIndexes: section('Records of the search indexes.', collector),
-  vectorStats: section('Statistics of the vector indexes.', collector),
+  urlGroups: settingsBlock('URL Groups and their endpoints.', collector),
+  searchIndexes: settingsBlock('Records of the search indexes.', collector),
+  vectorStats: settingsBlock('Statistics of the vector indexes.', collector),
 });
 
 export type CollectorsSettings = z.output<typeof collectorsSettings>;

@@ -19,7 +19,7 @@ import {
   type FailingDeliveries,
   type Incident,
   type IncidentKind,
-  type Span,
+  type FailureSpan,
 } from '#foundation/domain/incident.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { isLeaseLost } from '#foundation/events/store-failure.ts';
@@ -227,7 +227,7 @@ export class IncidentBook {
   #incidentFor(
     change: Change,
     kind: IncidentKind,
-    span: Span,
+    span: FailureSpan,
     { isRefailed, at }: { readonly isRefailed: boolean; readonly at: number },
   ): Incident {
     const same = change.ofKind(kind).toSorted(byOpening);

@@ -1,6 +1,6 @@
 /** Changes of one commit, over the present incidents. */
 import { hash } from 'node:crypto';
-import { merged, type Incident, type IncidentKind, type Span } from '#foundation/domain/incident.ts';
+import { merged, type Incident, type IncidentKind, type FailureSpan } from '#foundation/domain/incident.ts';
 import { kindKey, type IncidentSet } from './incident-set.ts';
 import type { IncidentCommit, IncidentMember } from './incident-store.ts';
 
@@ -80,7 +80,7 @@ export class Change {
 }
 
 /** Returns a new incident with an id that no other incident has. */
-export function opened(change: Change, kind: IncidentKind, span: Span, at: number): Incident {
+export function opened(change: Change, kind: IncidentKind, span: FailureSpan, at: number): Incident {
   let id: string;
   let text = `${kindKey(kind)}\0${span.firstAt}`;
   do id = hash('sha256', (text += '\0')).slice(0, ID_LENGTH);

@@ -12,7 +12,7 @@ import type { CollectorStatus } from '../observations/board.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { Families, Put } from './families.ts';
 import type { MetricsDeps } from './sources.ts';
-import { flag, seconds } from './values.ts';
+import { flagValue, seconds } from './values.ts';
 
 export interface PartDeps extends MetricsDeps {
   readonly families: Families;
@@ -29,7 +29,7 @@ export function daemonParts(deps: PartDeps): readonly (() => void)[] {
     families.part('store', (put) => {
       const { accounts = [], unowned } = leases?.() ?? {};
       for (const { account, isOwn, epoch, takeovers } of accounts) {
-        put('opsd_lease_owner', { account }, flag(isOwn));
+        put('opsd_lease_owner', { account }, flagValue(isOwn));
         put('opsd_lease_epoch', { account }, epoch);
         follow('opsd_lease_takeovers_total', { account }, takeovers);
       }
@@ -60,7 +60,7 @@ export function daemonParts(deps: PartDeps): readonly (() => void)[] {
     }),
     families.part('process', (put) => {
       const last = reload?.();
-      put('opsd_config_last_reload_successful', {}, flag(last?.ok));
+      put('opsd_config_last_reload_successful', {}, flagValue(last?.ok));
       put('opsd_config_last_reload_success_timestamp_seconds', {}, seconds(last?.goodAt));
       put('opsd_state_last_save_timestamp_seconds', {}, seconds(savedAt?.()));
       for (const { listener, notAfter } of certificates?.() ?? []) {
@@ -95,7 +95,7 @@ export function sayOnce({ families, accounts, settings, build, ...deps }: PartDe
   families.part('process', (put) => {
     put('opsd_build_info', { ...build, node_version: process.version }, 1);
     put('opsd_series_limit', {}, settings.maxSeries);
-    put('opsd_state_restored', {}, flag(deps.stateRestored));
+    put('opsd_state_restored', {}, flagValue(deps.stateRestored));
     put('opsd_config_hash', {}, numberOf(deps.configHash));
     for (const { name: account, limits = {} } of accounts) {
       put('msgsvc_account_limit_dlq_messages', { account }, limits.dlqMessages);
@@ -149,9 +149,9 @@ function collectorGauges({ board, families, health, accounts }: PartDeps): (put:
     const { account, collector } = status;
     const labels = { account, collector };
     createCounters(labels);
-    const isSuccess = status.lastRunAt === undefined ? undefined : flag(!status.lastRunFailed);
+    const isSuccess = status.lastRunAt === undefined ? undefined : flagValue(!status.lastRunFailed);
     put('opsd_collector_interval_seconds', labels, status.intervalMs / 1_000);
-    put('opsd_collector_stale', labels, flag(board.isStale(account, collector)));
+    put('opsd_collector_stale', labels, flagValue(board.isStale(account, collector)));
     put('opsd_collector_success', labels, isSuccess);
     put('opsd_collector_last_success_timestamp_seconds', labels, seconds(status.lastSuccessAt));
     put('opsd_collector_duration_seconds', labels, inSeconds(status.lastDurationMs));
@@ -177,7 +177,7 @@ function collectorGauges({ board, families, health, accounts }: PartDeps): (put:
     const running = board.statuses().filter((status) => status.off === undefined);
     for (const status of running) fillCollector(put, status);
     for (const { name: account, apis } of accounts) {
-      for (const api of apis) put('msgsvc_up', { account, api }, flag(isUp(account, api, running)));
+      for (const api of apis) put('msgsvc_up', { account, api }, flagValue(isUp(account, api, running)));
     }
   };
 }

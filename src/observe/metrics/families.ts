@@ -11,7 +11,7 @@ import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
 import type { CounterName, GaugeName, HistogramName, LabelsOf, MetricName } from '../catalog/catalog.ts';
 import { labelText } from './exposition-text.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import { FamilyTables, type FamilyTablesOptions, type Observations } from './family-tables.ts';
+import { FamilyTables, type FamilyTablesOptions, type HistogramCounts } from './family-tables.ts';
 import type { LabelLimiter } from './label-limiter.ts';
 import type { SeriesTable } from './series.ts';
 import { makesSense } from './values.ts';
@@ -105,7 +105,7 @@ export class Families {
   }
 
   /** Does the same as `mirror` for observations. */
-  mirrorHistogram(metric: HistogramName, labels: Readonly<Labels>, added: Observations, restored: boolean): void {
+  mirrorHistogram(metric: HistogramName, labels: Readonly<Labels>, added: HistogramCounts, restored: boolean): void {
     const table = this.tables.of(metric);
     this.tables.observe(table, textOf(table, labels), added, restored);
   }
@@ -177,7 +177,7 @@ function textOf(table: SeriesTable, labels: Readonly<Labels>): string {
 }
 
 /** Returns a single observation as bucket counts. */
-function single(table: SeriesTable, value: number, span: SpanRef | undefined, at: number): Observations {
+function single(table: SeriesTable, value: number, span: SpanRef | undefined, at: number): HistogramCounts {
   const bounds = table.spec.buckets!;
   const found = bounds.findIndex((bound) => value <= bound);
   const bucket = found === -1 ? bounds.length : found;

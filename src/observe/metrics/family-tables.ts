@@ -10,7 +10,7 @@ import { increase, observe, release, SeriesTable, setValue, type Child, type Sho
 import { SeriesLimit } from './series-limit.ts';
 
 /** Observations that were made elsewhere. */
-export interface Observations {
+export interface HistogramCounts {
   readonly buckets: readonly number[];
   readonly sum: number;
   readonly exemplars?: readonly (ShownExemplar | undefined)[];
@@ -78,7 +78,7 @@ export class FamilyTables {
     if (child !== undefined) increase(child, by);
   }
 
-  observe(table: SeriesTable, labels: string, added: Observations, restored = false): void {
+  observe(table: SeriesTable, labels: string, added: HistogramCounts, restored = false): void {
     const child = this.#counting(table, labels, restored);
     if (child !== undefined) observe(child, added);
   }

@@ -17,7 +17,7 @@ import {
   type MetricName,
 } from '../catalog/catalog.ts';
 import type { Families } from './families.ts';
-import type { Observations } from './family-tables.ts';
+import type { HistogramCounts } from './family-tables.ts';
 import type { LabelLimiter } from './label-limiter.ts';
 import type { MetricsDeps } from './sources.ts';
 import { makesSense } from './values.ts';
@@ -201,7 +201,7 @@ function labelsOf(
 function observations(
   { buckets, sum, exemplars = [] }: AddedHistogram,
   spanOf: (messageId: string) => SpanRef | undefined,
-): Observations {
+): HistogramCounts {
   const spans = exemplars.map((exemplar) => {
     const span = exemplar && spanOf(exemplar.messageId);
     return span && { ...span, value: exemplar.value, at: exemplar.at };

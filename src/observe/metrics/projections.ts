@@ -17,13 +17,13 @@ import { nextTurn } from '#foundation/platform/next-turn.ts';
  * Projection of each collector. The log's projection has its open messages; its counts come from the store (mirror.ts).
  */
 const PROJECTIONS: { readonly [N in CollectorName]: Project<N> } = {
-  logs: gauges.logs,
-  flowControl: gauges.flowControl,
+  logs: gauges.logGauges,
+  flowControl: gauges.flowControlGauges,
   workflowDlq: projectWorkflowDlq,
-  urlGroups: gauges.urlGroups,
-  accountStats: gauges.accountStats,
-  searchIndexes: gauges.searchIndexes,
-  vectorStats: gauges.vectorStats,
+  urlGroups: gauges.urlGroupGauges,
+  accountStats: gauges.accountStatsGauges,
+  searchIndexes: gauges.searchIndexGauges,
+  vectorStats: gauges.vectorStatsGauges,
 };
 
 /** Number of rows projected without yielding to the event loop: about a millisecond. */

@@ -7,7 +7,7 @@ import { VECTOR_OPERATIONS, type DataPoint } from '#foundation/domain/statistics
 import type { Put } from './families.ts';
 import { destinationLabel } from './labels.ts';
 import type { MetricsSettings } from './settings.ts';
-import { flag, seconds } from './values.ts';
+import { flagValue, seconds } from './values.ts';
 
 /** Settings of the metrics and of the batch's account. */
 type ProjectionSettings = MetricsSettings & {
@@ -26,7 +26,7 @@ export type Project<N extends CollectorName> = (
 ) => Iterable<number> | undefined;
 
 /** Messages in flight, and the entry mode of the log. Its counts come from the store (mirror.ts). */
-export const logs: Project<'logs'> = ({ account, rows }, put) => {
+export const logGauges: Project<'logs'> = ({ account, rows }, put) => {
   for (const { entryMode = 'unknown', inFlight = [] } of rows) {
     put('opsd_log_entry_mode_info', { account, mode: entryMode }, 1);
     for (const { destination: name, messages, oldestDueAt } of inFlight) {
@@ -37,7 +37,7 @@ export const logs: Project<'logs'> = ({ account, rows }, put) => {
   }
 };
 
-export const flowControl: Project<'flowControl'> = ({ account, rows }, put) => {
+export const flowControlGauges: Project<'flowControl'> = ({ account, rows }, put) => {
   for (const row of rows) {
     const labels = { account, flow_control_key: row.flowControlKey };
     put('msgsvc_flow_control_waitlist_messages', labels, row.waitListSize);
@@ -47,9 +47,9 @@ export const flowControl: Project<'flowControl'> = ({ account, rows }, put) => {
     put('msgsvc_flow_control_rate_used_messages', labels, row.rateCount);
     put('msgsvc_flow_control_rate_period_seconds', labels, row.ratePeriod);
     put('msgsvc_flow_control_rate_period_start_timestamp_seconds', labels, seconds(row.ratePeriodStart));
-    put('msgsvc_flow_control_parallelism_pinned', labels, flag(row.isPinnedParallelism));
-    put('msgsvc_flow_control_rate_pinned', labels, flag(row.isPinnedRate));
-    put('msgsvc_flow_control_paused', labels, flag(row.isPaused));
+    put('msgsvc_flow_control_parallelism_pinned', labels, flagValue(row.isPinnedParallelism));
+    put('msgsvc_flow_control_rate_pinned', labels, flagValue(row.isPinnedRate));
+    put('msgsvc_flow_control_paused', labels, flagValue(row.isPaused));
   }
   const discovered = rows.filter(({ isDiscovered }) => isDiscovered).length;
   put('msgsvc_flow_control_keys', { account, origin: 'configured' }, rows.length - discovered);
@@ -60,7 +60,7 @@ export const flowControl: Project<'flowControl'> = ({ account, rows }, put) => {
  * Names and URLs of endpoints never become labels. If part of the response was invalid, the numbers of groups and
  * endpoints would be too low and are withheld.
  */
-export const urlGroups: Project<'urlGroups'> = ({ account, rows, dropped }, put) => {
+export const urlGroupGauges: Project<'urlGroups'> = ({ account, rows, dropped }, put) => {
   if (dropped === 0) put('msgsvc_url_groups', { account }, rows.length);
   for (const group of rows) {
     const labels = { account, url_group: group.name };
@@ -71,7 +71,7 @@ export const urlGroups: Project<'urlGroups'> = ({ account, rows, dropped }, put)
 };
 
 /** The daily arrays cover the whole month, so the day is selected by its date. */
-export const accountStats: Project<'accountStats'> = ({ account, rows, at }, put) => {
+export const accountStatsGauges: Project<'accountStats'> = ({ account, rows, at }, put) => {
   for (const stats of rows) {
     const requests = ofDay(stats.dailyRequests, at);
     put('msgsvc_account_dlq_messages', { account }, stats.dlqMessages);
@@ -85,12 +85,12 @@ export const accountStats: Project<'accountStats'> = ({ account, rows, at }, put
     put('msgsvc_account_budget_exhaustion_timestamp_seconds', { account }, seconds(stats.spend?.exhaustedAt));
     for (const { source, points, day, isWrong } of stats.pointsCheck?.sources ?? []) {
       put('opsd_stats_points_day_ratio', { account, source }, ratio(points, day));
-      put('opsd_stats_points_misread', { account, source }, flag(isWrong));
+      put('opsd_stats_points_misread', { account, source }, flagValue(isWrong));
     }
     for (const { state, statistics, logs, isLasting } of stats.reconciled ?? []) {
       const labels = { account, source: 'statistics', state };
       put('opsd_reconciliation_ratio', labels, ratio(statistics, logs));
-      put('opsd_reconciliation_gap', labels, flag(isLasting));
+      put('opsd_reconciliation_gap', labels, flagValue(isLasting));
     }
     for (const { source, series, at: countedAt } of stats.aggregated ?? []) {
       put('opsd_stats_point_timestamp_seconds', { account, source, series }, countedAt / 1_000);
@@ -103,7 +103,7 @@ function ratio(counted: number, reference: number): number {
 }
 
 /** Tokens and owners never reach this module. */
-export const searchIndexes: Project<'searchIndexes'> = ({ account, rows, at }, put) => {
+export const searchIndexGauges: Project<'searchIndexes'> = ({ account, rows, at }, put) => {
   for (const row of rows) {
     const labels = { account, index: row.index };
     put(
@@ -120,8 +120,8 @@ export const searchIndexes: Project<'searchIndexes'> = ({ account, rows, at }, p
     put('msgsvc_search_index_limit_queries_per_second', labels, row.maxQueriesPerSecond);
     put('msgsvc_search_index_limit_reads_per_request', labels, row.maxReadsPerRequest);
     put('msgsvc_search_index_limit_writes_per_request', labels, row.maxWritesPerRequest);
-    put('msgsvc_search_index_input_enrichment_enabled', labels, flag(row.inputEnrichmentEnabled));
-    put('msgsvc_search_index_integration_configured', labels, flag(row.hasIntegration));
+    put('msgsvc_search_index_input_enrichment_enabled', labels, flagValue(row.inputEnrichmentEnabled));
+    put('msgsvc_search_index_integration_configured', labels, flagValue(row.hasIntegration));
     put('msgsvc_search_index_throughput', labels, newestSettled(row.throughput, at));
     put('msgsvc_search_index_created_timestamp_seconds', labels, seconds(row.createdAt));
   }
@@ -129,7 +129,7 @@ export const searchIndexes: Project<'searchIndexes'> = ({ account, rows, at }, p
 
 const SECONDS_PER = { s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 } as const;
 
-export const vectorStats: Project<'vectorStats'> = ({ account, rows, at }, put, settings) => {
+export const vectorStatsGauges: Project<'vectorStats'> = ({ account, rows, at }, put, settings) => {
   // The interface does not document the unit of latencies. Without the setting, the numbers would be meaningless.
   const unit = settings.latencyUnit === undefined ? undefined : SECONDS_PER[settings.latencyUnit];
   for (const row of rows) {

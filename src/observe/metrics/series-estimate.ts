@@ -7,7 +7,7 @@ import { METRIC_NAMES, specOf, type MetricName } from '../catalog/catalog.ts';
 import type { MetricSpec } from '../catalog/metric-spec.ts';
 import type { MetricsSettings } from './settings.ts';
 
-export interface AccountFacts {
+export interface SeriesFacts {
   readonly apis: number;
   readonly collectors: readonly CollectorName[];
   readonly flowControlKeys: number;
@@ -84,10 +84,7 @@ export function isBounded(label: string): boolean {
   return boundOf(label, undefined, undefined) !== UNKNOWN;
 }
 
-export function estimateSeries(
-  accounts: readonly AccountFacts[],
-  settings: MetricsSettings,
-): readonly SeriesEstimate[] {
+export function estimateSeries(accounts: readonly SeriesFacts[], settings: MetricsSettings): readonly SeriesEstimate[] {
   const estimates = new Map<string, { typical: number; atMost: number }>();
   // Scopes: the engine, its deletes and its spend, each account, and each policy.
   const scopes = 3 + accounts.length + accounts.reduce((sum, { policies }) => sum + policies, 0);
@@ -108,7 +105,7 @@ export function estimateSeries(
   return [...estimates].map(([heading, counts]) => ({ heading, ...counts })).filter(({ atMost }) => atMost > 0);
 }
 
-function isShown(name: MetricName, spec: MetricSpec, account: AccountFacts, settings: MetricsSettings): boolean {
+function isShown(name: MetricName, spec: MetricSpec, account: SeriesFacts, settings: MetricsSettings): boolean {
   if (name === 'msgsvc_log_events_by_dimension_total') return account.hasDimension;
   if (name === 'msgsvc_workflow_dlq_labeled_runs') return settings.workflowDlqLabels;
   const collector = spec.collector ?? COUNTED_BY.find(([prefix]) => name.startsWith(prefix))?.[1];
@@ -129,7 +126,7 @@ const COUNTED_BY = [
 
 function seriesOf(
   spec: MetricSpec,
-  account: AccountFacts | undefined,
+  account: SeriesFacts | undefined,
   settings: MetricsSettings,
 ): readonly [number, number] {
   const each = spec.type === 'histogram' ? (spec.buckets ?? []).length + 3 : 1;
@@ -154,17 +151,17 @@ function seriesOf(
   return [typical, atMost];
 }
 
-function watchedKeys(account: AccountFacts | undefined): Bound {
+function watchedKeys(account: SeriesFacts | undefined): Bound {
   const { flowControlKeys = 1, discoveredKeys = 0 } = account ?? {};
   return [flowControlKeys + Math.min(5, discoveredKeys), flowControlKeys + discoveredKeys];
 }
 
-function indexes({ heading }: MetricSpec, account: AccountFacts | undefined): Bound {
+function indexes({ heading }: MetricSpec, account: SeriesFacts | undefined): Bound {
   const count = heading === 'Search indexes' ? account?.searchIndexes : account?.vectorIndexes;
   return [count ?? 1, count ?? 1];
 }
 
-function boundOf(label: string, account: AccountFacts | undefined, settings: MetricsSettings | undefined): Bound {
+function boundOf(label: string, account: SeriesFacts | undefined, settings: MetricsSettings | undefined): Bound {
   const capped = (typical: number, cap: keyof MetricsSettings['labels']): Bound => {
     const { max = 1, first = [] } = settings?.labels[cap] ?? {};
     const places = Math.max(max, first.length);

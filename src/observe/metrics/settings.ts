@@ -4,9 +4,9 @@ import {
   group,
   defaulted,
   durationSetting,
-  integer,
+  wholeNumber,
   optional,
-  section,
+  settingsBlock,
   someText,
 } from '#foundation/settings/blocks.ts';
 
@@ -14,12 +14,12 @@ const patterns = z.array(someText.check(z.maxLength(200))).check(z.maxLength(1_0
 const globs = (what: string) => defaulted(what, patterns, []);
 
 const labelCap = (what: string, max: number) =>
-  section(
+  settingsBlock(
     what,
     z.strictObject({
       max: defaulted(
         'Maximum distinct values per account. Further values are counted as `other`.',
-        integer(1, 100_000),
+        wholeNumber(1, 100_000),
         max,
       ),
       first: globs('Values that get a place before all others, in addition to values named in the configuration.'),
@@ -38,7 +38,7 @@ export const metricsSettings = group('Metrics for Prometheus.', {
   }),
   maxSeries: defaulted(
     'Maximum series over all metrics. New label sets above it are rejected and counted in `opsd_series_dropped_total`; known ones continue.',
-    integer(2_000, 5_000_000),
+    wholeNumber(2_000, 5_000_000),
     100_000,
   ),
   newSeriesZeroFor: defaulted(

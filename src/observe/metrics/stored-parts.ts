@@ -8,7 +8,7 @@ import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { OpsEvent } from '#foundation/events/events.ts';
 import type { PartDeps } from './daemon-parts.ts';
 import type { Families, Put, Source } from './families.ts';
-import { flag, seconds } from './values.ts';
+import { flagValue, seconds } from './values.ts';
 
 export interface StoredParts extends Disposable {
   /** Reads the facts in the store again, for the next scrapes. Calls at the same time share a reading. */
@@ -131,6 +131,6 @@ function fillEngine(put: Put, engine: EngineReadings): void {
     put('opsd_oldest_pending_plan_timestamp_seconds', { account, policy }, since / 1_000);
   }
   for (const { scope, window, remaining } of engine.caps) put('opsd_cap_remaining', { scope, window }, remaining);
-  for (const [scope, isPaused] of engine.paused) put('opsd_paused', { scope }, flag(isPaused));
-  put('opsd_leader', {}, flag(engine.isLeader));
+  for (const [scope, isPaused] of engine.paused) put('opsd_paused', { scope }, flagValue(isPaused));
+  put('opsd_leader', {}, flagValue(engine.isLeader));
 }

@@ -19,7 +19,7 @@ export function seconds(epochMs: number | undefined): number | undefined {
   return epochMs === undefined || epochMs === 0 ? undefined : epochMs / 1_000;
 }
 
-export function flag(value: boolean | undefined): 0 | 1 | undefined {
+export function flagValue(value: boolean | undefined): 0 | 1 | undefined {
   if (value === undefined) return undefined;
   return value ? 1 : 0;
 }

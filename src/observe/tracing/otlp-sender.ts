@@ -7,7 +7,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import type { OtlpPost } from './otlp-post.ts';
-import { requestOf } from './span-frames.ts';
+import { spanRequest } from './span-frames.ts';
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
@@ -65,7 +65,7 @@ export function createOtlpSender(deps: {
       for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
         const heldMs = heldUntil - clock.monotonic();
         if (heldMs > 0) await pause(heldMs);
-        const { body, spans, tooOld } = requestOf(batch, clock.now() - maxAgeMs);
+        const { body, spans, tooOld } = spanRequest(batch, clock.now() - maxAgeMs);
         const result = body === undefined ? ACCEPTED : await post.send(batch.protocol, body, signal);
         // A stop is no failure of the receiver.
         if (result.kind === 'later') signal.throwIfAborted();

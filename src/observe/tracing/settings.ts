@@ -7,7 +7,7 @@ import {
   defaulted,
   described,
   durationSetting,
-  integer,
+  wholeNumber,
   optional,
   someText,
 } from '#foundation/settings/blocks.ts';
@@ -66,7 +66,7 @@ export const traceSettings = group('Spans of deliveries for OpenTelemetry.', {
   ),
   maxSpansPerSecond: defaulted(
     'Maximum delivery spans per second, averaged over a minute. Further spans are dropped and counted.',
-    integer(1, 100_000),
+    wholeNumber(1, 100_000),
     200,
   ),
 });

@@ -53,7 +53,7 @@ export interface SpanRequest {
 }
 
 /** @param notBefore epoch milliseconds */
-export function requestOf(batch: Pick<SpanBatch, 'protocol' | 'head' | 'body'>, notBefore: number): SpanRequest {
+export function spanRequest(batch: Pick<SpanBatch, 'protocol' | 'head' | 'body'>, notBefore: number): SpanRequest {
   const spans: Buffer[] = [];
   let tooOld = 0;
   const bytes = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);

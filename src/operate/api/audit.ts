@@ -5,7 +5,7 @@ import type { AuditRecordView, AuditVerification, AuditView } from '../contract/
 import type { ApiDeps } from './api-deps.ts';
 
 /** @throws as `AuditReader.search` does */
-export async function readAudit(
+export async function queryAudit(
   { clock, audit }: Pick<ApiDeps, 'clock' | 'audit'>,
   query: AuditQuery,
   signal: AbortSignal,

@@ -46,11 +46,14 @@ export const VERDICT_HELP: Readonly<Record<CanaryVerdict, VerdictHelp>> = {
 export function readCanaries(deps: Pick<ApiDeps, 'clock' | 'canaries'>, account?: string): CanariesView {
   const states = deps.canaries.states().filter((state) => account === undefined || state.account === account);
   const views = states.map((state) => ({ ...state, next: VERDICT_HELP[state.verdict].next }));
-  return { at: deps.clock.now(), canaries: views.toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a))) };
+  return {
+    at: deps.clock.now(),
+    canaries: views.toSorted((a, b) => Number(isFailingCanary(b)) - Number(isFailingCanary(a))),
+  };
 }
 
 /** Returns true if the last message failed. An unknown verdict is no failure. */
-export function isFailing({ verdict }: Pick<CanaryState, 'verdict'>): boolean {
+export function isFailingCanary({ verdict }: Pick<CanaryState, 'verdict'>): boolean {
   return verdict !== 'ok' && verdict !== 'unknown';
 }
 

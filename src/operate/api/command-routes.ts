@@ -11,13 +11,13 @@ import { postExplain } from '../contract/policies.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { fromStore } from './from-store.ts';
-import { implement, refused } from './implement.ts';
+import { implement, refusedError } from './implement.ts';
 import { actionView } from './run-views.ts';
 
 export const COMMAND_ROUTES: readonly ApiRoute[] = [
   implement(postExplain, async ({ deps, body, signal }) => {
     const explained = await deps.engine.explain(body.id, signal);
-    if (!explained.ok) throw refused(explained);
+    if (!explained.ok) throw refusedError(explained);
     const { id, subject, policies, actions } = explained;
     return { id, subject, policies, actions: actions.map(actionView) };
   }),

@@ -40,7 +40,7 @@ type DeadLetterQuery = QueryOf<typeof searchDeadLetters>;
 /** @throws {HttpError} 400 for an unknown cursor, 404 for an unknown account */
 export function pageOfDeadLetters(deps: DeadLetterDeps, query: DeadLetterQuery): DeadLetterPage {
   const { limit } = query;
-  const accounts = accountsOf(deps, query.account);
+  const accounts = queriedAccounts(deps, query.account);
   const queues = DEAD_LETTER_QUEUES.filter((queue) => (query.queue ?? queue) === queue);
   const after = cursorOf(query.cursor);
   const collecting = { matches: matcher(deps, query), after, limit };
@@ -48,7 +48,11 @@ export function pageOfDeadLetters(deps: DeadLetterDeps, query: DeadLetterQuery):
   const found: FoundDeadLetter[] = [];
   for (const account of accounts) {
     for (const queue of queues) {
-      total += collect(rowsOf(deps, account, queue, membersOf(deps, query, { account, queue })), collecting, found);
+      total += collect(
+        deadLetterRows(deps, account, queue, membersOf(deps, query, { account, queue })),
+        collecting,
+        found,
+      );
     }
   }
   found.sort(byAge);
@@ -68,7 +72,7 @@ export function findDeadLetters(deps: DeadLetterDeps, id: string, account?: stri
   for (const { name } of deps.accounts) {
     if (account !== undefined && name !== account) continue;
     for (const queue of DEAD_LETTER_QUEUES) {
-      found.push(...rowsOf(deps, name, queue, new Set([id])));
+      found.push(...deadLetterRows(deps, name, queue, new Set([id])));
     }
   }
   return found;
@@ -90,7 +94,7 @@ function membersOf(
  *
  * @param ids only these; default: all
  */
-export function* rowsOf(
+export function* deadLetterRows(
   deps: DeadLetterDeps,
   account: string,
   queue: DeadLetterQueue,
@@ -176,7 +180,10 @@ function meets({ row }: FoundDeadLetter, name: DeadLetterFilter, wanted: Readonl
 }
 
 /** @throws {HttpError} 404 for an unknown account */
-export function accountsOf({ accounts }: Pick<ApiDeps, 'accounts'>, wanted: string | undefined): readonly string[] {
+export function queriedAccounts(
+  { accounts }: Pick<ApiDeps, 'accounts'>,
+  wanted: string | undefined,
+): readonly string[] {
   const account = knownAccount({ accounts }, wanted);
   return account === undefined ? accounts.map(({ name }) => name) : [account];
 }

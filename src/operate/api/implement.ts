@@ -64,6 +64,6 @@ const STATUS_OF_REFUSAL: Readonly<Record<Refusal['code'], number>> = {
   unread: 502,
 };
 
-export function refused({ code, message }: Refusal): HttpError {
+export function refusedError({ code, message }: Refusal): HttpError {
   return new HttpError(STATUS_OF_REFUSAL[code], code, message);
 }

@@ -19,7 +19,7 @@ import type { QueryOf } from '../contract/route.ts';
 import { HttpError } from '../http/reply.ts';
 import { commandOfAction, incidentNextStep, type NextStep } from '../situation/next-step.ts';
 import type { ApiDeps } from './api-deps.ts';
-import { accountsOf, queueStatuses, rowsOf, type FoundDeadLetter } from './dead-letter-query.ts';
+import { queriedAccounts, queueStatuses, deadLetterRows, type FoundDeadLetter } from './dead-letter-query.ts';
 import { deadLetterView } from './dead-letter-views.ts';
 import { storedPlanView } from './stored-plans.ts';
 
@@ -33,7 +33,7 @@ const MARKS_BEFORE_MS = 3_600_000;
 /** Incidents, unresolved ones first, then the newest first. @throws {HttpError} 400, 404 */
 export function incidentList(deps: IncidentDeps, query: QueryOf<typeof listIncidents>): IncidentList {
   const { account: wanted, state: states = INCIDENT_STATES, limit, cursor } = query;
-  const accounts = accountsOf(deps, wanted);
+  const accounts = queriedAccounts(deps, wanted);
   const matching = deps.incidents
     .all()
     .filter(({ account, state }) => accounts.includes(account) && states.includes(state))
@@ -178,7 +178,7 @@ export async function readIncident(
 /** Members that the daemon knows now, newest first. */
 function membersOf(deps: IncidentDeps, incident: Incident): FoundDeadLetter[] {
   return DEAD_LETTER_QUEUES.flatMap((queue) => [
-    ...rowsOf(deps, incident.account, queue, new Set(deps.incidents.memberIds(incident, queue))),
+    ...deadLetterRows(deps, incident.account, queue, new Set(deps.incidents.memberIds(incident, queue))),
   ]).toSorted((a, b) => b.at - a.at);
 }
 

@@ -5,7 +5,7 @@ import * as plans from '../contract/plans.ts';
 import { checkBody, readValue } from '../http/json-body.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiDeps, ApiRoute } from './api-deps.ts';
-import { implement, refused, type Given } from './implement.ts';
+import { implement, refusedError, type Given } from './implement.ts';
 import { storedPlanView } from './stored-plans.ts';
 
 export const PLAN_ROUTES: readonly ApiRoute[] = [
@@ -13,7 +13,7 @@ export const PLAN_ROUTES: readonly ApiRoute[] = [
     const body = await readValue(given.request, plans.PLAN_FORM);
     const isManual = typeof body === 'object' && body !== null && 'selection' in body;
     const made = await (isManual ? manualPlan(given, body) : policyPlan(given, body));
-    if (!made.ok) throw refused(made);
+    if (!made.ok) throw refusedError(made);
     return made.plan;
   }),
   implement(plans.postCancel, async ({ deps, body, by }) =>
@@ -21,7 +21,7 @@ export const PLAN_ROUTES: readonly ApiRoute[] = [
   ),
   implement(plans.postApply, async ({ deps, body, by, signal }) => {
     const done = await deps.engine.apply(body.plan, personOf(body, by), signal);
-    if (!done.ok) throw refused(done);
+    if (!done.ok) throw refusedError(done);
     const { outcome, matched, acted, backlog, detail, stopped } = done.result;
     return { plan: done.plan, result: { outcome, matched, acted, backlog, detail, stopped } };
   }),
@@ -39,7 +39,7 @@ function personOf({ reason }: { readonly reason?: string | undefined }, by: stri
 
 /** The plan with its new state. */
 function decided(result: Decided, deps?: Pick<ApiDeps, 'engine'>) {
-  if (!result.ok) throw refused(result);
+  if (!result.ok) throw refusedError(result);
   return { plan: storedPlanView(result.plan, deps?.engine.conditions()) };
 }
 

@@ -1,7 +1,7 @@
 /** One policy with what happened to it: its runs, its stored plans, what holds it, and the change of its scope. */
 import type { PolicyDetail, PolicyVersions } from '../contract/policies.ts';
 import type { ApiDeps } from './api-deps.ts';
-import type { PolicyScopes, Scope } from './reading-ports.ts';
+import type { PolicyScopes, ScopeSettings } from './reading-ports.ts';
 import { statusOf, type StatusDeps } from './status.ts';
 import { presentOutages, readStored, runViews } from './stored-status.ts';
 import { storedPlanView } from './stored-plans.ts';
@@ -64,6 +64,6 @@ function differences(before: unknown, after: unknown, path = ''): string[] {
   return [...keys].flatMap((key) => differences(before[key], after[key], path === '' ? key : `${path}.${key}`));
 }
 
-function isObject(value: unknown): value is Scope {
+function isObject(value: unknown): value is ScopeSettings {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -55,10 +55,10 @@ export interface DimensionCounts {
 }
 
 /** Scope of a policy: the settings that decide what it is allowed to act on. */
-export type Scope = Readonly<Record<string, unknown>>;
+export type ScopeSettings = Readonly<Record<string, unknown>>;
 
 export interface PolicyScopes {
-  readonly present: Scope;
+  readonly present: ScopeSettings;
   /** Absent if the policy has not run yet. */
-  readonly atLastRun?: Scope;
+  readonly atLastRun?: ScopeSettings;
 }

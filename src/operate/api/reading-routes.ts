@@ -8,7 +8,7 @@ import { getSpend, listCanaries, listFlowControl } from '../contract/readings.ts
 import { pastOf } from '../http/query.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
-import { readAudit, verifyAuditLog } from './audit.ts';
+import { queryAudit, verifyAuditLog } from './audit.ts';
 import { readCanaries } from './canaries.ts';
 import { readFlowControl } from './flow-control.ts';
 import { fromStore } from './from-store.ts';
@@ -37,7 +37,7 @@ export async function searchedAudit({
 }: Pick<Given<typeof getAudit>, 'deps' | 'query' | 'signal'>): Promise<AuditView> {
   const { q: text, since, ...rest } = query;
   const asked = { ...rest, text, since: since === undefined ? undefined : pastOf(since, deps.clock.now()) };
-  return fromAudit(signal, () => readAudit(deps, asked, signal));
+  return fromAudit(signal, () => queryAudit(deps, asked, signal));
 }
 
 /** @throws {HttpError} 503 */

@@ -4,7 +4,7 @@ import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
-import { hostOf } from '../situation/outages.ts';
+import { outageHost } from '../situation/outages.ts';
 import type { ApiDeps, LedgerReader } from './api-deps.ts';
 import { actionView, runView } from './run-views.ts';
 import type { ActionView, PolicyView, RunView } from '../contract/policies.ts';
@@ -65,7 +65,7 @@ export function presentOutages({
       account,
       isKnown: found !== undefined,
       outages: found ?? [],
-      runs: entries && Map.groupBy(entries, ({ url, workflowUrl }) => hostOf(url ?? workflowUrl)),
+      runs: entries && Map.groupBy(entries, ({ url, workflowUrl }) => outageHost(url ?? workflowUrl)),
       dlqRetentionMs,
     };
   });

@@ -2,7 +2,7 @@
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
 import type { CanaryState } from '#foundation/domain/canary.ts';
-import { canaryAnchor, isFailing } from './canaries.ts';
+import { canaryAnchor, isFailingCanary } from './canaries.ts';
 import { counted, formatAge, formatCount, formatSpan, formatTime } from './format.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
 import {
@@ -26,7 +26,7 @@ export function judge(status: Omit<Status, 'verdict'>, canaries: readonly Canary
     ...leaseProblems(status),
     ...status.pauses.flatMap(pauseOfAll),
     ...status.sources.flatMap((source) => sourceProblem(source, status.at)),
-    ...canaries.filter(isFailing).map((canary) => canaryProblem(canary, status.at)),
+    ...canaries.filter(isFailingCanary).map((canary) => canaryProblem(canary, status.at)),
     ...status.reconciliation.flatMap(gap),
     ...besidesPauses(status)
       .filter((condition) => !isReaction(condition, status) && !isOfStore(condition, status))

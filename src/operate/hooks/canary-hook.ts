@@ -7,7 +7,7 @@ import { CODE_HEADER, type CanaryPlace } from '#observe/canary/message.ts';
 import type { CanaryInbox, Recognized } from '#observe/canary/inbox.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { parseBounded, readBytes } from '../http/body.ts';
-import type { Asked } from '../http/http-listener.ts';
+import type { ListenerRequest } from '../http/http-listener.ts';
 import { HttpError } from '../http/reply.ts';
 import { createSignatureCheck, type SignatureCheck, type VerifySignature } from './callback-signature.ts';
 
@@ -33,7 +33,7 @@ interface HandlerDeps {
 interface CanaryRequest {
   readonly hook: CanaryHook;
   readonly inbox: CanaryInbox;
-  readonly asked: Asked;
+  readonly asked: ListenerRequest;
   readonly isCallback: boolean;
   readonly verify: VerifySignature | undefined;
   /** Reads the body. @throws {HttpError} 413 if it is longer */
@@ -44,7 +44,7 @@ interface Handler {
   /** `ACCOUNT/NAME` */
   readonly name: string;
   /** @throws {HttpError} */
-  readonly handle: (asked: Asked) => Promise<void>;
+  readonly handle: (asked: ListenerRequest) => Promise<void>;
 }
 
 /** Returns the handlers of all canaries by path: for messages and probes, and for callbacks. */

@@ -15,8 +15,8 @@ import { createSignatureCheck, type SignatureCheck } from './callback-signature.
 import { canaryHandlers, type Bounded, type CanaryHook } from './canary-hook.ts';
 import type { HookDeps } from './hook-deps.ts';
 import { readHookJson, type HookBody } from './hook-json.ts';
-import { startListener, type Asked, type RunningServer } from '../http/http-listener.ts';
-import { HttpError, text, type ErrorCode, type Reply } from '../http/reply.ts';
+import { startListener, type ListenerRequest, type RunningServer } from '../http/http-listener.ts';
+import { HttpError, textReply, type ErrorCode, type Reply } from '../http/reply.ts';
 
 export interface Hooks {
   /** By the name in the path. */
@@ -49,7 +49,7 @@ const MAX_BODIES = 16;
 /** Window for failure callbacks, which come in bursts: all callbacks in it share one run of a policy. */
 const GATHER_MS = 10_000;
 
-type Handler = (asked: Asked) => Promise<void>;
+type Handler = (asked: ListenerRequest) => Promise<void>;
 type Place = {
   readonly hook: 'alertmanager' | 'callbacks' | 'canary';
   readonly name: string;
@@ -76,11 +76,11 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
   const bounded = bodyLimit();
   let places = placesOf(hooks);
 
-  const read = (asked: Asked, maxBytes: number): Promise<HookBody> =>
+  const read = (asked: ListenerRequest, maxBytes: number): Promise<HookBody> =>
     bounded(() => readHookJson(asked.request, maxBytes));
 
   const limit = new SignInLimit(clock);
-  const requireToken = ({ request }: Asked, token: Secret): Promise<void> =>
+  const requireToken = ({ request }: ListenerRequest, token: Secret): Promise<void> =>
     requireBearer(request.headers.authorization, token, (given) =>
       limit.wrongToken(request.socket.remoteAddress, given),
     );
@@ -120,11 +120,11 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     return found;
   }
 
-  async function answer(asked: Asked): Promise<Reply> {
+  async function answer(asked: ListenerRequest): Promise<Reply> {
     const place = places.get(asked.path);
     if (place === undefined) {
       events.emit({ type: 'hook.answered', hook: 'other', code: 404 });
-      return text(404, 'No hook at this path.');
+      return textReply(404, 'No hook at this path.');
     }
     const { hook, name, handle } = place;
     try {
@@ -133,12 +133,12 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
       }
       await handle(asked);
       events.emit({ type: 'hook.answered', hook, name, code: 202 });
-      return text(202, 'stored');
+      return textReply(202, 'stored');
     } catch (error) {
       const refusal = error instanceof HttpError ? error : failed(error, place);
       const { status: code, message, headers } = refusal;
       events.emit({ type: 'hook.answered', hook, name, code, refused: REFUSALS[refusal.code] ?? 'failed' });
-      return { ...text(code, message), headers };
+      return { ...textReply(code, message), headers };
     }
   }
 

@@ -3,7 +3,7 @@
  * work for it.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { Asked } from './http-listener.ts';
+import type { ListenerRequest } from './http-listener.ts';
 import { HttpError, type Reply } from './reply.ts';
 
 /** Time after which the work is ended. It usually responds at once, and has a better reason. */
@@ -13,9 +13,9 @@ const LAST_MS = 22_000;
 
 /** Answers a request before the deadline, unless the work says that it may take long. */
 export async function withinDeadline(
-  asked: Asked,
+  asked: ListenerRequest,
   clock: Clock,
-  answer: (asked: Asked) => Reply | Promise<Reply>,
+  answer: (asked: ListenerRequest) => Reply | Promise<Reply>,
 ): Promise<Reply> {
   const late = new AbortController();
   const { promise: last, reject } = Promise.withResolvers<never>();

@@ -3,7 +3,7 @@ import { readBytes } from './body.ts';
 import type { Caller } from './access.ts';
 import { isFormToken } from './form-token.ts';
 import { HttpError } from './reply.ts';
-import type { Asked } from './http-listener.ts';
+import type { ListenerRequest } from './http-listener.ts';
 import { requireSameOrigin } from './same-origin.ts';
 
 /** Maximum size: a selection has up to 500 ids of 100 characters. */
@@ -16,7 +16,7 @@ const TOKEN_FIELD = 'csrf';
  *
  * @throws {HttpError} 403 if another site sent the form; 415 for another content type
  */
-export async function readOpenForm({ request }: Pick<Asked, 'request'>): Promise<URLSearchParams> {
+export async function readOpenForm({ request }: Pick<ListenerRequest, 'request'>): Promise<URLSearchParams> {
   requireSameOrigin(request);
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded') {
@@ -30,7 +30,7 @@ export async function readOpenForm({ request }: Pick<Asked, 'request'>): Promise
  *
  * @throws {HttpError} 403 if the form is not from the daemon's own page of this session
  */
-export async function readForm(asked: Pick<Asked, 'request'>, caller: Caller): Promise<URLSearchParams> {
+export async function readForm(asked: Pick<ListenerRequest, 'request'>, caller: Caller): Promise<URLSearchParams> {
   const form = await readOpenForm(asked);
   if (isFormToken(form.get(TOKEN_FIELD) ?? '', caller)) return form;
   throw new HttpError(403, 'forbidden', 'The form is from an ended session. Reload its page and send it again.');

@@ -10,13 +10,13 @@ import { rawResponse } from '#foundation/http/raw-response.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { ListenAddress } from '#foundation/settings/blocks.ts';
-import { HostError, hostOf, isKnownHost } from '#foundation/platform/known-hosts.ts';
+import { HostError, requestHost, isKnownHost } from '#foundation/platform/known-hosts.ts';
 import { ConnectionPool, type PoolLimits } from './connection-pool.ts';
 import { UNGUARDED, type ListenerSecurity } from './listener-security.ts';
 import { listenUnix } from './listen-unix.ts';
-import { errorReply, HttpError, send, type Reply } from './reply.ts';
+import { errorReply, HttpError, sendReply, type Reply } from './reply.ts';
 import { PendingResponses } from './pending-responses.ts';
-import { openSecureServer, type Answer } from './secure-server.ts';
+import { openSecureServer, type RequestListener } from './secure-server.ts';
 import { SharedBodies } from './shared-body.ts';
 
 export interface RunningServer extends AsyncDisposable {
@@ -29,7 +29,7 @@ export interface RunningServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export interface Asked {
+export interface ListenerRequest {
   readonly request: IncomingMessage;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -54,7 +54,7 @@ export interface ListenerOptions {
   /** Maximum bytes of the responses that clients have not read, for tests. */
   readonly pendingBytes?: number;
   /** Answers a request. Never rejects. */
-  answer(asked: Asked): Promise<Reply>;
+  answer(asked: ListenerRequest): Promise<Reply>;
 }
 
 const LIMITS = {
@@ -129,7 +129,10 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
   return { address, close, [Symbol.asyncDispose]: close };
 }
 
-async function openServer({ security, setting, logger, clock }: ListenerOptions, answer: Answer): Promise<Server> {
+async function openServer(
+  { security, setting, logger, clock }: ListenerOptions,
+  answer: RequestListener,
+): Promise<Server> {
   const options = { ...LIMITS, keepAlive: true };
   if (security?.web.tls === undefined) return createServer(options, answer).on('clientError', refuseMalformed);
   const webSetting = (setting ?? 'server.listen').replace(/listen$/, 'webConfigFile');
@@ -175,7 +178,7 @@ async function serve(exchange: Exchange): Promise<void> {
       if (stop.asked) setImmediate(() => server.closeIdleConnections());
     });
     const headers = options.security?.web.headers ?? {};
-    await send(request, response, reply, {
+    await sendReply(request, response, reply, {
       close: unread || stop.asked || !exchange.hasRoom,
       bodies,
       pending,
@@ -192,7 +195,7 @@ function refusalOf({ options, request, hasRoom }: Exchange, path: string): HttpE
   const isProbe = UNGUARDED.includes(path);
   const { security, hosts, listen } = options;
   try {
-    const host = hostOf(request);
+    const host = requestHost(request);
     // A certificate is not valid for a name that a third party points here, so TLS needs no check.
     const isChecked = hosts !== undefined && security?.web.tls === undefined && !isProbe && host !== undefined;
     const own = 'host' in listen ? [...(hosts?.() ?? []), listen.host] : [];

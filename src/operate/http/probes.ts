@@ -2,8 +2,8 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { ListenAddress } from '#foundation/settings/blocks.ts';
-import { startListener, type Asked, type RunningServer } from './http-listener.ts';
-import { text, type Reply } from './reply.ts';
+import { startListener, type ListenerRequest, type RunningServer } from './http-listener.ts';
+import { textReply, type Reply } from './reply.ts';
 
 export interface ProbeDeps {
   /** True if the scheduler is running; independent of the service. */
@@ -15,12 +15,12 @@ type Probe = (context: { readonly deps: ProbeDeps }) => Reply;
 
 export function healthy({ deps }: { readonly deps: ProbeDeps }): Reply {
   const { healthy, detail } = deps.health();
-  return text(healthy ? 200 : 503, healthy ? `healthy: ${detail}` : `not healthy: ${detail}`);
+  return textReply(healthy ? 200 : 503, healthy ? `healthy: ${detail}` : `not healthy: ${detail}`);
 }
 
 export function ready({ deps }: { readonly deps: ProbeDeps }): Reply {
   const { ready, detail } = deps.readiness();
-  return text(ready ? 200 : 503, ready ? `ready: ${detail}` : `not ready: ${detail}`);
+  return textReply(ready ? 200 : 503, ready ? `ready: ${detail}` : `not ready: ${detail}`);
 }
 
 const PROBES: ReadonlyMap<string, Probe> = new Map([
@@ -36,11 +36,11 @@ export function startProbes(
   const { clock, logger } = deps;
   return startListener({ clock, logger, listen, setting: 'server.probes.listen', answer });
 
-  function answer({ path, request }: Asked): Promise<Reply> {
+  function answer({ path, request }: ListenerRequest): Promise<Reply> {
     const probe = PROBES.get(path);
     if (probe === undefined)
-      return Promise.resolve(text(404, `Not found. Available paths: ${[...PROBES.keys()].join(' ')}`));
+      return Promise.resolve(textReply(404, `Not found. Available paths: ${[...PROBES.keys()].join(' ')}`));
     if (request.method === 'GET' || request.method === 'HEAD') return Promise.resolve(probe({ deps }));
-    return Promise.resolve({ ...text(405, 'Probes accept only GET and HEAD.'), headers: { Allow: 'GET, HEAD' } });
+    return Promise.resolve({ ...textReply(405, 'Probes accept only GET and HEAD.'), headers: { Allow: 'GET, HEAD' } });
   }
 }

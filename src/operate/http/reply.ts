@@ -68,7 +68,7 @@ export class HttpError extends Error {
   }
 }
 
-export function text(status: number, body: string): Reply {
+export function textReply(status: number, body: string): Reply {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${redact(body)}\n` };
 }
 
@@ -82,7 +82,7 @@ export function errorReply(path: string, error: HttpError): Reply {
   const reply =
     path === '/api' || path.startsWith('/api/') || path === '/-/reload'
       ? json(error.status, { error: { code: error.code, message: error.message } })
-      : text(error.status, error.message);
+      : textReply(error.status, error.message);
   return { ...reply, headers: error.headers };
 }
 
@@ -100,7 +100,7 @@ export interface SendOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export async function send(
+export async function sendReply(
   request: IncomingMessage,
   response: ServerResponse,
   reply: Reply,

@@ -1,9 +1,9 @@
 /** Route, and the context of its handler. */
 import type { Access, Caller } from './access.ts';
-import type { Asked } from './http-listener.ts';
+import type { ListenerRequest } from './http-listener.ts';
 import type { Reply } from './reply.ts';
 
-export interface RouteContext<Deps> extends Asked {
+export interface RouteContext<Deps> extends ListenerRequest {
   readonly deps: Deps;
   readonly access: Access;
   /** Undefined for an anonymous caller who may read. */

@@ -5,7 +5,7 @@ import { bySession, identify, isOpen, type Access, type Caller } from './access.
 import { withinDeadline } from './deadline.ts';
 import { isFormToken } from './form-token.ts';
 import { UNGUARDED } from './listener-security.ts';
-import type { Asked } from './http-listener.ts';
+import type { ListenerRequest } from './http-listener.ts';
 import { errorReply, HttpError, type Reply } from './reply.ts';
 import { matchPath, type Route, type RouteContext } from './route.ts';
 
@@ -34,7 +34,7 @@ export function createRouter<Deps extends { readonly logger: Logger; readonly cl
   routes: readonly Route<Deps>[],
   deps: Deps,
   loadMore: () => Promise<MoreRoutes<Deps>>,
-): (asked: Asked, access: Access) => Promise<Reply> {
+): (asked: ListenerRequest, access: Access) => Promise<Reply> {
   return async (asked, access) => {
     const { path, signal } = asked;
     let caller: Caller | undefined;
@@ -51,7 +51,7 @@ export function createRouter<Deps extends { readonly logger: Logger; readonly cl
       }
       caller = await callerOf(asked, access, found);
       const { route, id } = fitting(found, [...(more?.routes ?? []), ...routes], asked);
-      const answer = (given: Asked) => route.handle({ ...given, deps, access, caller, id });
+      const answer = (given: ListenerRequest) => route.handle({ ...given, deps, access, caller, id });
       // Probes and metrics need neither the store nor the service.
       const isRead = more !== undefined && route.method === 'GET';
       return await (isRead ? withinDeadline(asked, deps.clock, answer) : answer(asked));
@@ -73,7 +73,7 @@ interface Found<Deps> {
 }
 
 async function callerOf<Deps>(
-  { path, request }: Asked,
+  { path, request }: ListenerRequest,
   access: Access,
   found: readonly Found<Deps>[],
 ): Promise<Caller | undefined> {
@@ -101,7 +101,7 @@ function routesOf<Deps>(routes: readonly Route<Deps>[], path: string): readonly 
 function fitting<Deps>(
   found: readonly Found<Deps>[],
   routes: readonly Route<Deps>[],
-  { path, request }: Asked,
+  { path, request }: ListenerRequest,
 ): Found<Deps> {
   if (found.length === 0) {
     const known = [...new Set(routes.map((route) => route.path))].join(' ');

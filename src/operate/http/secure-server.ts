@@ -9,7 +9,7 @@ import { refusalOf } from './client-certificate.ts';
 import type { ListenerSecurity } from './listener-security.ts';
 import { secureContextOf } from './tls-settings.ts';
 
-export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void;
 
 interface SecureServerOptions {
   /** Web configuration with TLS. */
@@ -18,7 +18,7 @@ interface SecureServerOptions {
   readonly clock: Clock;
   /** Configuration key of the web configuration file, for the log. */
   readonly setting: string;
-  readonly answer: Answer;
+  readonly answer: RequestListener;
   /** Handler of invalid HTTP from an admitted client. */
   readonly onMalformed: (error: NodeJS.ErrnoException, socket: Duplex) => void;
 }

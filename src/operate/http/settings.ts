@@ -6,14 +6,14 @@ import {
   crossCheck,
   defaulted,
   described,
-  integer,
+  wholeNumber,
   listenSetting,
   matching,
   oneSecret,
   optional,
   secret,
   secretFile,
-  section,
+  settingsBlock,
   someText,
 } from '#foundation/settings/blocks.ts';
 import { ROLES } from './access.ts';
@@ -76,7 +76,7 @@ export const serverSettings = z.strictObject({
     [],
   ),
   webConfigFile: webConfigFile('TLS, users and headers of `listen`'),
-  users: section(
+  users: settingsBlock(
     'Roles of users of the web configuration file, by name. Other users are viewers.',
     z.record(z.string(), z.enum(ROLES)),
   ),
@@ -124,7 +124,7 @@ const callbackHook = () =>
       ),
       maxBodyBytes: defaulted(
         'Maximum size of a callback in bytes, including the bodies of message and response.',
-        integer(1_024, 67_108_864),
+        wholeNumber(1_024, 67_108_864),
         4_194_304,
       ),
     })
@@ -139,11 +139,11 @@ export const hooksSettings = z.strictObject({
   listen: optional('Address for the hooks only. It may be open to the Internet. Default: none.', listenSetting()),
   publicUrl: optional('Base URL under which the service reaches `listen`. Canaries need it.', baseUrlSetting()),
   webConfigFile: webConfigFile('TLS, client certificates and headers of the hooks, which have tokens instead of users'),
-  alertmanager: section(
+  alertmanager: settingsBlock(
     'Alertmanagers that may trigger policies, by the NAME in `/hooks/alertmanager/NAME`.',
     z.record(hookName, z.lazy(alertmanagerHook)),
   ),
-  callbacks: section(
+  callbacks: settingsBlock(
     'Accounts whose callbacks are accepted at `/hooks/callbacks/ACCOUNT`, by name.',
     z.record(hookName, z.lazy(callbackHook)),
   ),

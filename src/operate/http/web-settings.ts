@@ -3,7 +3,7 @@
  * nothing is substituted in them.
  */
 import * as z from 'zod/mini';
-import { described, integer } from '#foundation/settings/blocks.ts';
+import { described, wholeNumber } from '#foundation/settings/blocks.ts';
 import { parseDuration } from '#foundation/domain/duration.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { CIPHERS, CLIENT_AUTH, CURVES, VERSIONS, type WebTls } from './tls-settings.ts';
@@ -127,7 +127,7 @@ const rateLimit = () =>
         ),
       ),
     ),
-    burst: described('Maximum number of requests at once.', z.nullish(integer(0))),
+    burst: described('Maximum number of requests at once.', z.nullish(wholeNumber(0))),
   });
 
 const fileSettings = () =>

@@ -13,7 +13,7 @@ import { sendToAlertmanager } from './alertmanager.ts';
 import { NotificationBook } from './notification-book.ts';
 import type { NotificationStore, StoredNotifications } from './notification-store.ts';
 import type { Receiver } from './receiver.ts';
-import { adoptStopped, ofProcess, ofReplica, type Replica } from './replica.ts';
+import { adoptStopped, ofProcess, ofReplica, type NotifyingReplica } from './replica.ts';
 import type { NotificationSettings, ReceiverSettings } from './settings.ts';
 import { Bell } from './bell.ts';
 import { sendToWebhook } from './webhook.ts';
@@ -29,7 +29,7 @@ export interface NotifierDeps {
   readonly clock: Clock;
   readonly events: EventBus;
   /** Absent if the process has the store for itself. */
-  readonly replica?: Replica | undefined;
+  readonly replica?: NotifyingReplica | undefined;
 }
 
 export interface Notifier extends AsyncDisposable {

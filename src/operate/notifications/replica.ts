@@ -9,14 +9,14 @@ import type { NotificationStore } from './notification-store.ts';
 
 const LOOK_EVERY_MS = 60_000;
 
-export interface Replica {
+export interface NotifyingReplica {
   readonly name: string;
   /** True if it also works on conditions that belong to no account and no process. */
   readonly isLeader: boolean;
 }
 
 /** Returns the condition as this replica notifies it; undefined if another replica does. */
-export function ofReplica(notification: Notification, replica: Replica | undefined): Notification | undefined {
+export function ofReplica(notification: Notification, replica: NotifyingReplica | undefined): Notification | undefined {
   if (replica === undefined || notification.account !== undefined) return notification;
   const { key } = notification;
   if (key.includes('/')) return replica.isLeader ? notification : undefined;

@@ -13,7 +13,7 @@ import {
   optional,
   secret,
   secretFile,
-  section,
+  settingsBlock,
   someText,
   wholeClientPair,
   withMeta,
@@ -26,7 +26,7 @@ const access = {
   token: secret('Bearer token of the requests'),
   tokenFile: secretFile('the bearer token of the requests'),
   ...clientPairSettings,
-  headers: section(
+  headers: settingsBlock(
     'Additional headers of the requests.',
     z.record(matching(/^[A-Za-z0-9-]+$/, HEADER), matching(/^[\t\x20-\x7E]*$/, 'expected printable text')),
   ),
@@ -67,7 +67,7 @@ export const notificationSettings = z.strictObject({
       .strictObject({
         url: described('Base URL of the Alertmanager; `/api/v2/alerts` is appended.', baseUrlSetting()),
         ...access,
-        labels: section(
+        labels: settingsBlock(
           'Labels of every alert, such as the cluster.',
           z.record(matching(/^[a-zA-Z_][a-zA-Z0-9_]*$/, LABEL), z.string()),
         ),
@@ -89,7 +89,7 @@ export const notificationSettings = z.strictObject({
     durationSetting({ min: '0s', max: '7d' }),
     '15m',
   ),
-  owners: section(
+  owners: settingsBlock(
     'Owners of policies with their own webhook, which replaces the common one.',
     z.record(someText, z.strictObject({ webhook: described('Webhook of this owner.', webhookSettings) })),
   ),

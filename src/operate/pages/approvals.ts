@@ -2,7 +2,7 @@
 import { commandOfAction, takeBack } from '../situation/next-step.ts';
 import { mayUse } from '../http/access.ts';
 import { reasonInput } from './frame/fields.ts';
-import { commandOf, formFor, type PageContext } from './frame/page.ts';
+import { pageCommand, formFor, type PageContext } from './frame/page.ts';
 import { planPath } from '../show/paths.ts';
 import type { Cell } from '../show/cell.ts';
 import { html } from '../show/html.ts';
@@ -18,7 +18,7 @@ export function takeBackForm(context: PageContext, approval: { readonly id: stri
     label: `${title} of plan ${approval.id}`,
     content: html`${reasonInput(isManual)} <button name="act" value="${action.kind}" class="danger">${title}</button>`,
   });
-  return form ?? html`<code>${commandOf(context)(commandOfAction(action).replace(/^opsd /, ''))}</code>`;
+  return form ?? html`<code>${pageCommand(context)(commandOfAction(action).replace(/^opsd /, ''))}</code>`;
 }
 
 /** The same form, folded for a cell of a table. */

@@ -12,7 +12,7 @@ import {
   idText,
   minor,
   moment,
-  number,
+  numberColumn,
   section,
   state,
   table,
@@ -55,7 +55,7 @@ function records({ records: rows, at, cursor }: AuditView): Cell {
       Reason: wide((row) => row.reason),
       Policy: wide((row) => row.policy),
       Details: wide(({ details }) => detailsOf(details)),
-      Number: minor(number((row) => formatCount(row.sequence))),
+      Number: minor(numberColumn((row) => formatCount(row.sequence))),
     },
   });
 }

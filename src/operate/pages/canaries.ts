@@ -7,11 +7,11 @@ import {
   type CanaryVerdict,
   type CanaryVia,
 } from '#foundation/domain/canary.ts';
-import { canaryAnchor, isFailing, readCanaries, VERDICT_HELP } from '../api/canaries.ts';
+import { canaryAnchor, isFailingCanary, readCanaries, VERDICT_HELP } from '../api/canaries.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
 import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
-import { accountField, filterForm, filtersOf } from './frame/filters.ts';
+import { accountField, filterForm, queryFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { messagePath } from '../show/paths.ts';
 import {
@@ -20,12 +20,12 @@ import {
   idLink,
   minor,
   moment,
-  number,
+  numberColumn,
   section,
   state,
   sub,
   table,
-  time,
+  timePiece,
   type Tone,
   whole,
   wide,
@@ -38,7 +38,7 @@ const SHOWN = 10;
 
 export function canariesPage(context: PageContext): Reply {
   const { deps, query } = context;
-  const { canaries, at } = readCanaries(deps, knownAccount(deps, filtersOf(query).get('account') ?? undefined));
+  const { canaries, at } = readCanaries(deps, knownAccount(deps, queryFilters(query).get('account') ?? undefined));
   const accounts = deps.accounts.map(({ name }) => name);
   return showPage(context, {
     title: 'Canaries',
@@ -96,18 +96,21 @@ function rounds(canary: CanaryView, at: number): Cell {
     rows: shown,
     empty: 'No message yet. The first one is sent soon after the start.',
     columns: {
-      Sent: (row) => [whole(time(row.startedAt)), row.warmUp && sub('warm-up: does not count')],
+      Sent: (row) => [whole(timePiece(row.startedAt)), row.warmUp && sub('warm-up: does not count')],
       Verdict: (row) => result(row, at),
       Reason: wide((row) => row.result?.reason),
       ...Object.fromEntries(
-        CANARY_PHASES.map((phase) => [PHASE_TITLE[phase], number((row: CanaryRound) => afterPublish(row, phase))]),
+        CANARY_PHASES.map((phase) => [
+          PHASE_TITLE[phase],
+          numberColumn((row: CanaryRound) => afterPublish(row, phase)),
+        ]),
       ),
-      Size: minor(number((row) => whole(`${formatCount(row.bytes)} B`))),
+      Size: minor(numberColumn((row) => whole(`${formatCount(row.bytes)} B`))),
       Message: wide(({ messageId }) => messageId && idLink(messagePath(messageId, canary.account), messageId)),
     },
   });
   // A page of many canaries is opened for the failing ones.
-  return html`<details class="more" ${isFailing(canary) ? OPEN : undefined}>
+  return html`<details class="more" ${isFailingCanary(canary) ? OPEN : undefined}>
     <summary>${title}</summary>
     ${list}
   </details>`;

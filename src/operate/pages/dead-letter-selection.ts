@@ -7,7 +7,7 @@ import { readForm } from '../http/form.ts';
 import { pastOf, readQuery } from '../http/query.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { buttonOf, reasonOf } from './frame/fields.ts';
-import { filtersOf } from './frame/filters.ts';
+import { queryFilters } from './frame/filters.ts';
 import type { PageContext } from './frame/page.ts';
 import { makeManualPlan } from './manual-plan.ts';
 
@@ -46,7 +46,7 @@ function checked(context: PageContext, form: URLSearchParams, action: Act): Sele
   const queue = queueOf(action);
   const query = new URLSearchParams({ queue });
   for (const id of ids) query.append('dlqId', id);
-  const account = filtersOf(context.query).get('account');
+  const account = queryFilters(context.query).get('account');
   if (account !== null) query.set('account', account);
   const found = matching(context, query);
   const unknown = ids.filter((id) => !found.some(({ row }) => row.dlqId === id));
@@ -59,7 +59,7 @@ function checked(context: PageContext, form: URLSearchParams, action: Act): Sele
 
 /** @throws {HttpError} 400 without a filter */
 function allThatMatch(context: PageContext, action: Act): Selection {
-  const query = filtersOf(context.query);
+  const query = queryFilters(context.query);
   if (selectsEverything(query)) {
     throw new HttpError(400, 'bad_selection', 'A filter is required to choose all that match.');
   }

@@ -11,7 +11,7 @@ import { allow, mayUse } from '../http/access.ts';
 import type { Reply } from '../http/reply.ts';
 import { selectsEverything } from './dead-letter-selection.ts';
 import { reasonInput } from './frame/fields.ts';
-import { accountField, filterForm, filtersOf, nextLink, readFilters } from './frame/filters.ts';
+import { accountField, filterForm, queryFilters, nextLink, readFilters } from './frame/filters.ts';
 import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts';
 import { queueProblems } from './incidents.ts';
 import { deadLetterSheet } from '../show/dead-letter.ts';
@@ -81,7 +81,7 @@ function rows({ deadLetters, at }: DeadLetterList, isChoosable: boolean): Cell {
 
 /** Choices of the plan. All that match can only be chosen with a filter. */
 function decision(context: PageContext, { total }: DeadLetterList): Cell {
-  const query = filtersOf(context.query);
+  const query = queryFilters(context.query);
   const queue = query.get('queue');
   return html`<fieldset class="acts">
     <legend>Make a plan</legend>
@@ -106,7 +106,7 @@ function decision(context: PageContext, { total }: DeadLetterList): Cell {
 /** Reading the body sends a request and shows personal data, so it needs the role operator. */
 export async function deadLetterPage(context: PageContext): Promise<Reply> {
   const { deps, id, signal } = context;
-  const query = filtersOf(context.query);
+  const query = queryFilters(context.query);
   const isBodyWanted = query.get('body') === 'true';
   if (isBodyWanted) allow(context, 'operator', 'opsd dlq show ID --body');
   const found = findDeadLetter(deps, id, knownAccount(deps, query.get('account') ?? undefined));

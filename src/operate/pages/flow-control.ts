@@ -3,9 +3,9 @@ import { formatCount } from '../api/format.ts';
 import { readFlowControl } from '../api/flow-control.ts';
 import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
-import { accountField, filterForm, filtersOf } from './frame/filters.ts';
+import { accountField, filterForm, queryFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { bars, type Cell, minor, moment, number, section, state, sub, table, wide } from '../show/cell.ts';
+import { bars, type Cell, minor, moment, numberColumn, section, state, sub, table, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 import type { FlowControlKeyView, FlowControlView } from '../contract/readings.ts';
 
@@ -14,7 +14,7 @@ const MOST_KEYS = 200;
 
 export function flowControlPage(context: PageContext): Reply {
   const { deps, query } = context;
-  const account = knownAccount(deps, filtersOf(query).get('account') ?? undefined);
+  const account = knownAccount(deps, queryFilters(query).get('account') ?? undefined);
   const view = readFlowControl(deps, account);
   const accounts = deps.accounts.map(({ name }) => name);
   return showPage(context, {
@@ -46,10 +46,10 @@ function keys({ keys: rows, at }: FlowControlView): Cell {
     columns: {
       Key: wide((row) => [row.flowControlKey, sub(row.account)]),
       State: wide(stateOf),
-      Waiting: number((row) => formatCount(row.waitListSize)),
-      Parallelism: number((row) => use(row.parallelismCount, row.parallelismMax)),
-      Rate: number(rate),
-      Saturation: number(({ saturation }) => saturation !== undefined && percent(saturation)),
+      Waiting: numberColumn((row) => formatCount(row.waitListSize)),
+      Parallelism: numberColumn((row) => use(row.parallelismCount, row.parallelismMax)),
+      Rate: numberColumn(rate),
+      Saturation: numberColumn(({ saturation }) => saturation !== undefined && percent(saturation)),
       'Waiting over 3 hours': history,
       Read: minor((row) => moment(row.at, at)),
     },

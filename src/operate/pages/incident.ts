@@ -9,7 +9,7 @@ import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
 import { foldedTakeBack } from './approvals.ts';
 import { buttonOf, reasonInput, reasonOf } from './frame/fields.ts';
-import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { pageCommand, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { makeManualPlan } from './manual-plan.ts';
 import { pendingPlans } from './page-policies.ts';
 import { campaigns } from '../show/campaigns.ts';
@@ -32,7 +32,7 @@ export async function incidentPage(context: PageContext): Promise<Reply> {
   const read = await fromStore(() => readIncident(deps, findIncident(deps, id), signal));
   const incident = withCommands(context, read.detail);
   const at = deps.clock.now();
-  const command = commandOf(context);
+  const command = pageCommand(context);
   const campaignIds = new Set(incident.campaigns.map((campaign) => campaign.id));
   const own = read.policies.flatMap((policy) => policy.campaigns).filter((campaign) => campaignIds.has(campaign.id));
   const isPending = ({ state }: { readonly state: string }) => state === 'pending';

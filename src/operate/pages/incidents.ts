@@ -8,7 +8,7 @@ import { accountField, filterForm, nextLink, readFilters } from './frame/filters
 import { showPage, type PageContext } from './frame/page.ts';
 import { firstFailure, incidentState, knownCount, rate } from '../show/incident.ts';
 import { incidentPath } from '../show/paths.ts';
-import { type Cell, moment, number, section, sub, table, wide } from '../show/cell.ts';
+import { type Cell, moment, numberColumn, section, sub, table, wide } from '../show/cell.ts';
 import { clipped, html } from '../show/html.ts';
 
 export async function incidentsPage(context: PageContext): Promise<Reply> {
@@ -48,7 +48,7 @@ export function incidentTable({ incidents, at }: Pick<IncidentList, 'incidents' 
     columns: {
       Incident: wide((row) => [html`<a href="${incidentPath(row.id)}">${clipped(row.title)}</a>`, sub(row.account)]),
       State: wide(incidentState),
-      'Members now': number((row) => [knownCount(row.members), sub(everOf(row))]),
+      'Members now': numberColumn((row) => [knownCount(row.members), sub(everOf(row))]),
       Rate: rate,
       'First failure': (row) => firstFailure(row, at),
       'Last failure': (row) => moment(row.lastAt, at),

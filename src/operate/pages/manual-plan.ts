@@ -1,6 +1,6 @@
 /** Manual plan from a page: the selection is checked, the plan is saved, and its page is shown. */
 import { selectionFault, type Selection } from '#foundation/domain/selection.ts';
-import { refused } from '../api/implement.ts';
+import { refusedError } from '../api/implement.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { goTo, type PageContext } from './frame/page.ts';
 import { planPath } from '../show/paths.ts';
@@ -18,6 +18,6 @@ export async function makeManualPlan(
   if (fault !== undefined) throw new HttpError(400, 'bad_selection', `The selection is wrong: ${fault}.`);
   context.mayTakeLong();
   const made = await deps.engine.planManually({ ...person, selection }, signal);
-  if (!made.ok) throw refused(made);
+  if (!made.ok) throw refusedError(made);
   return made.plan.id === undefined ? unkept(context, made.plan) : goTo(planPath(made.plan.id));
 }

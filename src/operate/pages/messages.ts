@@ -5,17 +5,17 @@ import { foundMessage, searchedMessages } from '../api/message-routes.ts';
 import { getMessage, searchMessages, type MessageRow, type MessagesView } from '../contract/messages.ts';
 import { readQuery } from '../http/query.ts';
 import type { Reply } from '../http/reply.ts';
-import { accountField, filterForm, filtersOf, nextLink, readFilters } from './frame/filters.ts';
+import { accountField, filterForm, queryFilters, nextLink, readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { messageSheet } from '../show/message.ts';
 import { messagePath } from '../show/paths.ts';
-import { type Cell, idLink, moment, number, section, state, sub, table, type Tone, wide } from '../show/cell.ts';
+import { type Cell, idLink, moment, numberColumn, section, state, sub, table, type Tone, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 
 export async function messagesPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;
   const accounts = deps.accounts.map(({ name }) => name).filter((name) => deps.liveReads.canRead(name));
-  const filters = filtersOf(query);
+  const filters = queryFilters(query);
   // The form has been sent, possibly without a filter.
   const isAsked = filters.size > 0 || query.has('messageId');
   const isClear = accounts.length === 1 || filters.has('account');
@@ -80,7 +80,7 @@ function results({ messages, at, read, cursor }: MessagesView): Cell {
           Message: wide((row) => [idLink(messagePath(row.messageId, row.account), row.messageId), sub(row.account)]),
           State: (row) => row.state !== undefined && state(STATE_TONE[row.state] ?? 'off', row.state),
           Destination: wide((row) => [row.url ?? row.queueName, sub(row.topicName)]),
-          Status: number((row) => row.responseStatus),
+          Status: numberColumn((row) => row.responseStatus),
           Error: wide((row) => row.error),
           Labels: wide((row) => row.labels.length > 0 && row.labels.join(', ')),
           Time: (row) => moment(row.at, at),

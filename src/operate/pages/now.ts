@@ -11,14 +11,14 @@ import type { Problem, VerdictLevel } from '../contract/status.ts';
 import { INCIDENTS_ANCHOR, isOfIncident } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
 import { actions } from '../show/actions.ts';
-import { commandOf, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { incidentTable } from './incidents.ts';
 import { activeConditions, pendingPlans } from './page-policies.ts';
 import { campaigns } from '../show/campaigns.ts';
 import { liftForm, pauseForm } from './pauses.ts';
 import { problemPath } from '../show/paths.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
-import { type Cell, figures, section, state, time, type Tone } from '../show/cell.ts';
+import { type Cell, figures, section, state, timePiece, type Tone } from '../show/cell.ts';
 import { clipped, html, message } from '../show/html.ts';
 
 const ACTIONS = 10;
@@ -26,7 +26,7 @@ const ACTIONS = 10;
 export async function nowPage(context: PageContext): Promise<Reply> {
   const { deps, signal } = context;
   const status = withCommands(context, await readStatus(deps, ACTIONS, signal));
-  const command = commandOf(context);
+  const command = pageCommand(context);
   return showPage(context, {
     title: 'Now',
     windowTitle: VERDICT_WORD[status.verdict.level],
@@ -126,7 +126,7 @@ function outageHeadline(outage: OutageView, now: number): Cell {
 function outageFigures(outage: OutageView, now: number): Cell {
   const { failed, delivered, lost, reasons, failedRuns, oldestFailedAt, firstExpiresAt } = outage;
   const why = reasons.map(({ reason, count }) => `${formatCount(count)} ${reason}`).join(', ');
-  const moment = (name: string, at: number) => ({ name, value: formatAge(at, now), note: time(at) });
+  const moment = (name: string, at: number) => ({ name, value: formatAge(at, now), note: timePiece(at) });
   const expiry =
     firstExpiresAt === undefined
       ? { name: 'First expires', value: 'unknown', note: 'limits.dlqRetention is not set' }

@@ -6,7 +6,7 @@ import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { counted } from '../api/format.ts';
 import { commandOfAction, pausedPolicy } from '../situation/next-step.ts';
 import { foldedTakeBack } from './approvals.ts';
-import { commandOf, type PageContext } from './frame/page.ts';
+import { pageCommand, type PageContext } from './frame/page.ts';
 import { planPath, policyLink } from '../show/paths.ts';
 import { besidesPauses, CONDITIONS_ANCHOR } from '../api/verdict.ts';
 import {
@@ -19,7 +19,7 @@ import {
   state,
   sub,
   table,
-  time,
+  timePiece,
   type Tone,
   whole,
   wide,
@@ -44,7 +44,7 @@ export function activeConditions(
   status: Pick<Status, 'pauses' | 'conditions' | 'plans' | 'approvals' | 'at'>,
   context: PageContext,
 ): Cell {
-  const command = commandOf(context);
+  const command = pageCommand(context);
   const rows = [
     ...status.pauses.map(pauseRow),
     ...besidesPauses(status)
@@ -83,7 +83,7 @@ function approvalRow(approval: StoredPlanView, context: PageContext): ActiveRow 
     word: 'approved',
     about: policy,
     summary: html`Plan ${idLink(planPath(id), id)} is approved by ${clipped(approvedBy)}`,
-    detail: html`${coverText(approval)}, until ${time(approval.expiresAt)}. It acts when no guard holds it.`,
+    detail: html`${coverText(approval)}, until ${timePiece(approval.expiresAt)}. It acts when no guard holds it.`,
     since: approvedAt ?? savedAt,
     form: foldedTakeBack(context, approval),
   };

@@ -13,7 +13,7 @@ import { incidentsPage } from './incidents.ts';
 import { messagePage, messagesPage } from './messages.ts';
 import { nowPage } from './now.ts';
 import { PAUSE_ROUTES } from './pauses.ts';
-import { decide, planPage } from './plan.ts';
+import { decidePlan, planPage } from './plan.ts';
 import { policiesPage } from './policies.ts';
 import { dryRun, policyPage } from './policy.ts';
 import { sourcesPage } from './sources.ts';
@@ -36,7 +36,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   { path: '/policies/{id}', method: 'GET', handle: policyPage },
   { path: '/policies/{id}', method: 'POST', hasForm: true, handle: dryRun },
   { path: '/plans/{id}', method: 'GET', handle: planPage },
-  { path: '/plans/{id}', method: 'POST', hasForm: true, handle: decide },
+  { path: '/plans/{id}', method: 'POST', hasForm: true, handle: decidePlan },
   { path: '/audit', method: 'GET', handle: auditPage },
   { path: '/audit/verify', method: 'GET', handle: verifyPage },
   { path: '/configuration', method: 'GET', handle: configurationPage },

@@ -10,7 +10,7 @@ import {
   figures,
   type Heading,
   moment,
-  number,
+  numberColumn,
   paragraph,
   section,
   state,
@@ -50,7 +50,7 @@ function sum(plan: Plan, heading: Heading): Cell {
     columns: {
       Guard: (row) => row.guard,
       Reason: wide((row) => row.reason),
-      Entries: number((row) => formatCount(row.count)),
+      Entries: numberColumn((row) => formatCount(row.count)),
     },
   });
   const content = [
@@ -76,10 +76,10 @@ function campaignTable({ campaigns }: Plan, heading: Heading): Cell {
       empty: '',
       columns: {
         Group: wide((row) => (row.group === '' ? 'all' : row.group)),
-        Step: number((row) => row.step),
-        Now: number((row) => `${formatCount(row.now)} of ${formatCount(row.matched)}`),
+        Step: numberColumn((row) => row.step),
+        Now: numberColumn((row) => `${formatCount(row.now)} of ${formatCount(row.matched)}`),
         Then: (row) => row.next.map(formatCount).join(', ') || undefined,
-        Verified: number((row) => row.judged > 0 && `${formatCount(row.verified)} of ${formatCount(row.judged)}`),
+        Verified: numberColumn((row) => row.judged > 0 && `${formatCount(row.verified)} of ${formatCount(row.judged)}`),
         Waits: wide((row) => row.held && `${row.held.guard}: ${row.held.reason}`),
       },
     }),
@@ -152,10 +152,10 @@ function groups({ campaigns }: PlanProgress, at: number): Cell {
     columns: {
       Group: wide((row) => (row.group === '' ? 'all' : row.group)),
       State: (row) => row.state,
-      Step: number((row) => row.step),
-      Sent: number((row) => formatCount(row.sent)),
-      Verified: number((row) => formatCount(row.verified)),
-      'Failed again': number((row) => formatCount(row.failedAgain)),
+      Step: numberColumn((row) => row.step),
+      Sent: numberColumn((row) => formatCount(row.sent)),
+      Verified: numberColumn((row) => formatCount(row.verified)),
+      'Failed again': numberColumn((row) => formatCount(row.failedAgain)),
       Until: wide((row) => [moment(row.until, at), sub(row.reason)]),
     },
   });

@@ -1,7 +1,7 @@
 /** Page of one stored plan, with its decision. */
 import type { Pause } from '#automate/ledger/pauses.ts';
 import { fromLedger } from '../api/from-store.ts';
-import { refused } from '../api/implement.ts';
+import { refusedError } from '../api/implement.ts';
 import { readPlan } from '../api/stored-plans.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { allow } from '../http/access.ts';
@@ -14,7 +14,7 @@ import { formFor, goTo, showPage, withCommands, type PageContext } from './frame
 import { policyLink, planPath } from '../show/paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain, progressPart } from './plan-parts.ts';
-import { type Cell, facts, idLink, idText, moment, section, state, sub, time, type Tone } from '../show/cell.ts';
+import { type Cell, facts, idLink, idText, moment, section, state, sub, timePiece, type Tone } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 import type { StoredPlanDetail } from '../contract/plans.ts';
 
@@ -38,7 +38,7 @@ export async function planPage(context: PageContext): Promise<Reply> {
       'planned',
       'As it was planned',
       html`<p class="faint">
-          What was read and decided at ${time(detail.plan.at)}. Each run reads again and checks all guards.
+          What was read and decided at ${timePiece(detail.plan.at)}. Each run reads again and checks all guards.
         </p>
         ${planMain(detail.plan, 'h3')}`,
     )}`,
@@ -136,7 +136,7 @@ function progressForms(
 }
 
 /** Approves, rejects or applies a plan. Applying lasts until the run has ended; closing the page stops the run. */
-export async function decide(context: PageContext): Promise<Reply> {
+export async function decidePlan(context: PageContext): Promise<Reply> {
   const { deps, id, signal } = context;
   const caller = allow(context, 'operator', 'opsd approve PLAN');
   const form = await readForm(context, caller);
@@ -144,12 +144,12 @@ export async function decide(context: PageContext): Promise<Reply> {
   const reason = textOf(form, 'reason')?.slice(0, 500);
   if (act === 'cancel') {
     const cancelled = await deps.engine.cancel(id, { by: caller.by, reason: reasonOf(form) });
-    if (!cancelled.ok) throw refused(cancelled);
+    if (!cancelled.ok) throw refusedError(cancelled);
     return goTo(planPath(id));
   }
   const person = { by: caller.by, ...(reason !== undefined && { reason }) };
   if (act === 'apply') context.mayTakeLong();
   const done = act === 'apply' ? await deps.engine.apply(id, person, signal) : await deps.engine[act](id, person);
-  if (!done.ok) throw refused(done);
+  if (!done.ok) throw refusedError(done);
   return goTo(planPath(id));
 }

@@ -6,10 +6,10 @@ import { readStatus } from '../api/status.ts';
 import type { PolicyView } from '../contract/policies.ts';
 import { policyAnchor } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
-import { commandOf, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { campaigns } from '../show/campaigns.ts';
 import { policyLink } from '../show/paths.ts';
-import { type Cell, moment, section, state, sub, table, time, type Tone, wide } from '../show/cell.ts';
+import { type Cell, moment, section, state, sub, table, timePiece, type Tone, wide } from '../show/cell.ts';
 import { html, long } from '../show/html.ts';
 
 export async function policiesPage(context: PageContext): Promise<Reply> {
@@ -18,7 +18,7 @@ export async function policiesPage(context: PageContext): Promise<Reply> {
     title: 'Policies',
     section: '/policies',
     main: html`${storeError !== undefined && html`<p class="notice trouble">The store cannot be read: ${storeError}</p>`}
-    ${section('policies', 'Policies of the configuration', policies(rows, at, commandOf(context)))}
+    ${section('policies', 'Policies of the configuration', policies(rows, at, pageCommand(context)))}
     ${campaigns(
       rows.flatMap((row) => row.campaigns),
       at,
@@ -91,7 +91,7 @@ export function outcomeOf(row: PolicyView, now: number): Cell {
   const since =
     held !== undefined &&
     html`<span class="sub block"
-      >held for ${formatSpan(now - held.since)} by ${held.guard}, since ${time(held.since)}</span
+      >held for ${formatSpan(now - held.since)} by ${held.guard}, since ${timePiece(held.since)}</span
     >`;
   if (run === undefined) return since;
   return [

@@ -1,7 +1,7 @@
 /** Page of one policy: mode, what holds it, its plans and runs; with the dry run, the pause and its end. */
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import { requirePolicy } from '../api/command-routes.ts';
-import { refused } from '../api/implement.ts';
+import { refusedError } from '../api/implement.ts';
 import { counted, formatCount } from '../api/format.ts';
 import type { PolicyDetail, RunView } from '../contract/policies.ts';
 import type { PolicyTestResults } from '../api/reading-ports.ts';
@@ -10,7 +10,7 @@ import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
 import { buttonOf, reasonInput, textOf } from './frame/fields.ts';
-import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { pageCommand, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { activeConditions, pendingPlans } from './page-policies.ts';
 import { campaigns } from '../show/campaigns.ts';
 import { planPath } from '../show/paths.ts';
@@ -24,7 +24,7 @@ import {
   idLink,
   idText,
   moment,
-  number,
+  numberColumn,
   section,
   state,
   sub,
@@ -54,7 +54,8 @@ export async function policyPage(context: PageContext): Promise<Reply> {
         ${haltForms(context, policy.name, policy.campaigns)}
       </div>
       ${activeConditions({ ...detail, plans: pending, approvals }, context)}
-      ${pendingPlans({ plans: pending, at }, commandOf(context))} ${campaigns(policy.campaigns, at)} ${versions(detail)}
+      ${pendingPlans({ plans: pending, at }, pageCommand(context))} ${campaigns(policy.campaigns, at)}
+      ${versions(detail)}
       ${section('tests', 'Policy tests', hasTests ? testResults(await deps.policyTests(id)) : testsLink(id, canTest))}
       ${section('runs', 'Last runs', runsTable(detail.runs, at))}`,
   });
@@ -139,13 +140,13 @@ export async function dryRun(context: PageContext): Promise<Reply> {
   await requirePolicy(deps, id);
   context.mayTakeLong();
   const made = await deps.engine.plan(id, { by: caller.by, keep: act !== 'show' }, signal);
-  if (!made.ok) throw refused(made);
+  if (!made.ok) throw refusedError(made);
   const { plan } = made;
   if (act === 'show' || plan.id === undefined) return unkept(context, plan);
   if (act === 'apply' && plan.hash === form.get('hash')) {
     const reason = textOf(form, 'reason')?.slice(0, 500);
     const done = await deps.engine.apply(plan.id, { by: caller.by, ...(reason !== undefined && { reason }) }, signal);
-    if (!done.ok) throw refused(done);
+    if (!done.ok) throw refusedError(done);
   }
   return goTo(planPath(plan.id));
 }
@@ -191,9 +192,9 @@ function runsTable(runs: readonly Run[], at: number): Cell {
       Time: (row) => moment(row.at, at),
       Trigger: (row) => row.trigger,
       Outcome: (row) => state(RUN_TONE[row.outcome], row.outcome.replaceAll('_', ' ')),
-      Matched: number((row) => row.matched !== undefined && formatCount(row.matched)),
-      'Acted on': number((row) => formatCount(row.acted)),
-      Left: number((row) => row.backlog !== undefined && formatCount(row.backlog)),
+      Matched: numberColumn((row) => row.matched !== undefined && formatCount(row.matched)),
+      'Acted on': numberColumn((row) => formatCount(row.acted)),
+      Left: numberColumn((row) => row.backlog !== undefined && formatCount(row.backlog)),
       Reason: wide((row) => row.detail),
     },
   });

@@ -12,12 +12,12 @@ import {
   lines,
   minor,
   moment,
-  number,
+  numberColumn,
   section,
   state,
   sub,
   table,
-  time,
+  timePiece,
   type Tone,
   whole,
   wide,
@@ -55,11 +55,11 @@ function sources(rows: readonly SourceView[], now: number): Cell {
       State: (row) => state(SOURCE_TONE[row.state], row.state),
       'Last success': (row) => moment(row.lastSuccessAt, now),
       Schedule: (row) => row.off === undefined && whole(row.schedule),
-      Rows: number(rowsCell),
-      'Failed polls': number((row) =>
+      Rows: numberColumn(rowsCell),
+      'Failed polls': numberColumn((row) =>
         row.runs === 0 ? undefined : `${formatCount(row.failures)} of ${formatCount(row.runs)}`,
       ),
-      Duration: minor(number((row) => duration(row.lastDurationMs))),
+      Duration: minor(numberColumn((row) => duration(row.lastDurationMs))),
       [rows.some((row) => row.off !== undefined) ? 'Last error, or reason for off' : 'Last error']: wide((row) =>
         row.off === undefined ? lastError(row, now) : html`<span class="faint">${row.off}</span>`,
       ),
@@ -70,7 +70,7 @@ function sources(rows: readonly SourceView[], now: number): Cell {
 function rowsCell(row: SourceView): Cell {
   if (row.rows === undefined) return undefined;
   if (row.countedUntilAt !== undefined) {
-    const until = [sub('counted until'), ' ', whole(time(row.countedUntilAt))];
+    const until = [sub('counted until'), ' ', whole(timePiece(row.countedUntilAt))];
     return [until, sub(lagText(row))];
   }
   return [formatCount(row.rows), (row.dropped ?? 0) > 0 && sub(`${counted(row.dropped!, 'invalid row')} dropped`)];
@@ -87,7 +87,7 @@ function lastError(row: SourceView, now: number): Cell {
   const failure = row.lastFailure;
   if (failure === undefined) return undefined;
   return html`${failure.reason}: ${failure.message}<span class="sub"
-      >${time(failure.at)}, ${formatAge(failure.at, now)}</span
+      >${timePiece(failure.at)}, ${formatAge(failure.at, now)}</span
     >`;
 }
 
@@ -134,9 +134,9 @@ function reconciliation(rows: readonly ReconciliationView[], sources: readonly S
       columns: {
         State: (row) => [row.state, sub(row.account)],
         'Hour (UTC)': hour,
-        Log: number((row) => formatCount(row.logs)),
-        Statistics: number((row) => formatCount(row.statistics)),
-        Difference: number(difference),
+        Log: numberColumn((row) => formatCount(row.logs)),
+        Statistics: numberColumn((row) => formatCount(row.statistics)),
+        Difference: numberColumn(difference),
         Verdict: wide(verdict),
       },
     }),
@@ -185,8 +185,8 @@ function overflowedLabels(labels: readonly LabelView[]): Cell {
       columns: {
         Label: wide((row) => row.label),
         Account: wide((row) => row.account),
-        Shown: number((row) => `${formatCount(row.shown)} of ${formatCount(row.max)}`),
-        Overflow: number((row) => formatCount(row.overflowAmount)),
+        Shown: numberColumn((row) => `${formatCount(row.shown)} of ${formatCount(row.max)}`),
+        Overflow: numberColumn((row) => formatCount(row.overflowAmount)),
         Largest: wide((row) => lines(row.largestOverflow.slice(0, SHOWN).map(largest))),
       },
     }),

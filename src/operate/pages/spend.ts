@@ -4,9 +4,9 @@ import { fromStore } from '../api/from-store.ts';
 import { knownAccount } from '../api/known-account.ts';
 import { readSpend } from '../api/spend.ts';
 import type { Reply } from '../http/reply.ts';
-import { filtersOf } from './frame/filters.ts';
+import { queryFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { bars, type Cell, facts, moment, number, section, state, sub, table, whole, wide } from '../show/cell.ts';
+import { bars, type Cell, facts, moment, numberColumn, section, state, sub, table, whole, wide } from '../show/cell.ts';
 import { clipped, html } from '../show/html.ts';
 import type { AccountSpend } from '../contract/readings.ts';
 
@@ -15,7 +15,7 @@ const MOST_DAYS = 31;
 
 export async function spendPage(context: PageContext): Promise<Reply> {
   const { deps, query, signal } = context;
-  const account = knownAccount(deps, filtersOf(query).get('account') ?? undefined);
+  const account = knownAccount(deps, queryFilters(query).get('account') ?? undefined);
   const { accounts, at } = await fromStore(() => readSpend(deps, { account, signal }));
   return showPage(context, {
     title: 'Spend',
@@ -57,8 +57,8 @@ function days({ days: rows }: AccountSpend): Cell {
     empty: 'No day is known. The statistics of the management API fill this table.',
     columns: {
       Day: (row) => whole(formatTime(row.at).slice(0, 10)),
-      Spend: number((row) => dollars(row.usd)),
-      Requests: number((row) => row.requests !== undefined && formatCount(row.requests)),
+      Spend: numberColumn((row) => dollars(row.usd)),
+      Requests: numberColumn((row) => row.requests !== undefined && formatCount(row.requests)),
     },
   });
 }
@@ -77,7 +77,7 @@ function byValue({ dimension, byValue: rows }: AccountSpend): Cell {
     empty: 'No entry is counted yet.',
     columns: {
       Value: wide((row) => row.value),
-      Entries: number(({ states }) => formatCount(Object.values(states).reduce((sum, count) => sum + count, 0))),
+      Entries: numberColumn(({ states }) => formatCount(Object.values(states).reduce((sum, count) => sum + count, 0))),
     },
   });
 }
@@ -89,8 +89,8 @@ function raises({ raises: rows }: AccountSpend, at: number): Cell {
     empty: 'The daemon has not changed the budget. Each change appears here.',
     columns: {
       Time: (row) => moment(row.at, at),
-      From: number((row) => dollars(row.fromUsd)),
-      To: number((row) => dollars(row.toUsd)),
+      From: numberColumn((row) => dollars(row.fromUsd)),
+      To: numberColumn((row) => dollars(row.toUsd)),
       By: (row) => (row.isByOperator === true ? 'operator' : 'policy'),
       Outcome: (row) => row.outcome?.replaceAll('_', ' ') ?? 'pending',
     },

@@ -1,7 +1,7 @@
 /** Table of actions, newest first. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
 import { policyLink } from './paths.ts';
-import { type Cell, empty, idText, moment, number, state, sub, table, type Tone, whole, wide } from './cell.ts';
+import { type Cell, empty, idText, moment, numberColumn, state, sub, table, type Tone, whole, wide } from './cell.ts';
 import type { ActionView } from '../contract/policies.ts';
 
 const ACTION_TONE: Readonly<Record<ActionView['outcome'], Tone>> = {
@@ -33,7 +33,7 @@ export function actions(
       Policy: wide((row) => [policyLink(row.policy), sub(row.account)]),
       Action: (row) => whole(row.action),
       Target: wide((row) => [idText(row.target), sub(row.workflowUrl)]),
-      Attempt: number((row) => row.attempt),
+      Attempt: numberColumn((row) => row.attempt),
       Outcome: wide((row) => [
         state(ACTION_TONE[row.outcome], row.outcome.replaceAll('_', ' ')),
         sub(row.done === undefined || row.done === row.items ? undefined : `${formatCount(row.done)} done`),

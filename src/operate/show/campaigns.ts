@@ -5,7 +5,7 @@ import {
   type Cell,
   minor,
   moment,
-  number,
+  numberColumn,
   type Section,
   section,
   state,
@@ -42,8 +42,10 @@ export function campaigns(rows: readonly CampaignRow[], at: number): Section | u
     columns: {
       Group: wide((row) => [row.group === '' ? 'all' : row.group, sub(policyLink(row.policy))]),
       State: (row) => state(CAMPAIGN_TONE[row.state], row.state),
-      Step: number((row) => [String(row.step), sub(whole(`at most ${formatCount(row.size)}`))]),
-      Verified: number((row) => row.judged > 0 && whole(`${formatCount(row.verified)} of ${formatCount(row.judged)}`)),
+      Step: numberColumn((row) => [String(row.step), sub(whole(`at most ${formatCount(row.size)}`))]),
+      Verified: numberColumn(
+        (row) => row.judged > 0 && whole(`${formatCount(row.verified)} of ${formatCount(row.judged)}`),
+      ),
       Next: wide((row) => next(row, at)),
       Begun: minor((row) => moment(row.begunAt, at)),
     },

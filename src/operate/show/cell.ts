@@ -118,7 +118,7 @@ export function wide<Row>(column: Column<Row>): FormattedColumn<Row> {
   return { ...formatted(column), wide: true };
 }
 
-export function number<Row>(column: Column<Row>): FormattedColumn<Row> {
+export function numberColumn<Row>(column: Column<Row>): FormattedColumn<Row> {
   return { ...formatted(column), align: 'number' };
 }
 
@@ -148,7 +148,7 @@ export function sub(content: Cell): Piece | undefined {
   return content === undefined || content === '' || content === false ? undefined : { piece: 'sub', content };
 }
 
-export function time(at: number): Piece {
+export function timePiece(at: number): Piece {
   return { piece: 'time', at };
 }
 

@@ -8,7 +8,7 @@ import { formatAge, formatTime, machineTime } from '#foundation/domain/time-text
 import { ownText } from '#foundation/platform/memo.ts';
 import {
   Html,
-  time,
+  timePiece,
   type Cell,
   type ColumnHead,
   type Facts,
@@ -137,7 +137,7 @@ function pieceHtml(value: Piece): Html {
 /** Text with its times as elements, which the script shows as local times. */
 function withTimes(text: string): Cell {
   const parts = redact(text).split(/(\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ)/);
-  return parts.map((part, index) => (index % 2 === 1 ? time(Date.parse(part)) : part));
+  return parts.map((part, index) => (index % 2 === 1 ? timePiece(Date.parse(part)) : part));
 }
 
 /** Message with commands between backticks, which are shown as code. */

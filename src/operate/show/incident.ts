@@ -18,14 +18,14 @@ import {
   list,
   moment,
   nextStep,
-  number,
+  numberColumn,
   paragraph,
   type Section,
   section,
   state,
   sub,
   table,
-  time,
+  timePiece,
   type Tone,
   whole,
   wide,
@@ -136,7 +136,7 @@ export function incidentPlans(
       Plan: (row) => idLink(planPath(row.id), row.id),
       State: (row) => state(row.state === 'approved' ? 'ok' : 'off', row.state),
       Action: (row) => [whole(row.action), sub(coverText(row))],
-      Members: number((row) => `${formatCount(row.members)} of ${formatCount(row.covers)}`),
+      Members: numberColumn((row) => `${formatCount(row.members)} of ${formatCount(row.covers)}`),
       Made: (row) => moment(row.savedAt, at),
       By: wide((row) => row.madeBy ?? row.by),
       Approval: wide(
@@ -160,7 +160,7 @@ export function incidentPolicies({ policies: rows, members }: IncidentDetail, at
     columns: {
       Policy: wide((row) => [policyLink(row.name), sub(row.action)]),
       Mode: wide((row) => [row.effectiveMode, sub(row.reducedBy)]),
-      Selects: number((row) => `${formatCount(row.selects)} of ${knownCount(members)}`),
+      Selects: numberColumn((row) => `${formatCount(row.selects)} of ${knownCount(members)}`),
       Held: wide((row) => row.held && `${row.held.guard}: ${row.held.reason}`),
       'Next run': (row) => moment(row.nextRunAt, at),
     },
@@ -188,6 +188,6 @@ export function incidentSample({ sample }: IncidentDetail): Cell {
 
 export function incidentMarks({ marks }: IncidentDetail): Cell {
   if (marks.length === 0) return undefined;
-  const items = marks.map(({ at, kind, detail }): Cell => [time(at), ` ${kind} `, idText(detail)]);
+  const items = marks.map(({ at, kind, detail }): Cell => [timePiece(at), ` ${kind} `, idText(detail)]);
   return section('marks', 'Changes of the daemon at this time', list(items));
 }

@@ -11,7 +11,7 @@ import {
   list,
   minor,
   moment,
-  number,
+  numberColumn,
   paragraph,
   type Piece,
   section,
@@ -19,7 +19,7 @@ import {
   sub,
   type Table,
   table,
-  time,
+  timePiece,
   type Tone,
   wide,
 } from './cell.ts';
@@ -101,12 +101,12 @@ function timeline(events: readonly TimelineEvent[]): Table {
     rows: events,
     empty: 'Nothing is known about it. Entries of the log and acts of the daemon appear here.',
     columns: {
-      Time: (row) => time(row.at),
+      Time: (row) => timePiece(row.at),
       Event: wide(event),
-      Waited: number((row) => row.kind === 'attempt' && duration(row.attempt.waitedMs)),
-      Duration: number((row) => row.kind === 'attempt' && duration(row.attempt.durationMs)),
+      Waited: numberColumn((row) => row.kind === 'attempt' && duration(row.attempt.waitedMs)),
+      Duration: numberColumn((row) => row.kind === 'attempt' && duration(row.attempt.durationMs)),
       Response: wide(response),
-      'Since the event before': minor(number((row) => duration(row.sinceMs))),
+      'Since the event before': minor(numberColumn((row) => duration(row.sinceMs))),
     },
   });
 }
@@ -123,7 +123,7 @@ function event(row: TimelineEvent): Cell {
       const { number: count, outcome, nextDeliveryAt } = row.attempt;
       return [
         state(ATTEMPT_TONE[outcome], `attempt ${count} ${outcome.replaceAll('_', ' ')}`),
-        nextDeliveryAt !== undefined && sub(['next one ', time(nextDeliveryAt)]),
+        nextDeliveryAt !== undefined && sub(['next one ', timePiece(nextDeliveryAt)]),
       ];
     }
     case 'ended':

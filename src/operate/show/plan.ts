@@ -19,7 +19,7 @@ import {
   moment,
   state,
   table,
-  time,
+  timePiece,
   wide,
   type Cell,
   type Facts,
@@ -150,8 +150,8 @@ function actionColumns(at: number): TableOptions<AnyProposal>['columns'] {
     run: wide((row) => idText(row.workflowRunId)),
     workflow: minor(wide((row) => row.workflowUrl)),
     message: wide((row) => idText(row.messageId)),
-    failed: (row) => time(row.failedAt),
-    learned: (row) => time(row.failedAt),
+    failed: (row) => timePiece(row.failedAt),
+    learned: (row) => timePiece(row.failedAt),
     cause: wide(({ cause, status }) => (status === undefined ? cause : `${cause} ${status}`)),
     status: (row) => row.status ?? 'no response',
     destination: wide((row) => row.url),
@@ -160,7 +160,7 @@ function actionColumns(at: number): TableOptions<AnyProposal>['columns'] {
     labels: wide((row) => row.labels.join(', ')),
     page: (row) => row.page,
     'at most': (row) => formatCount(row.items),
-    'failed before': (row) => time(row.filter.toDate),
+    'failed before': (row) => timePiece(row.filter.toDate),
     filters: wide((row) => filterParts(row.filter)),
     account: (row) => row.account,
     from: (row) => `$${formatCount(row.fromUsd)}`,
@@ -178,7 +178,7 @@ const COLUMNS_OF: Readonly<Record<Plan['action'], readonly string[]>> = {
 
 function filterParts({ toDate: _bound, ...filters }: PruneFilter): Cell {
   const parts = Object.entries(filters).map(([name, value]): Cell =>
-    name === 'fromDate' ? ['failed after ', time(value as number)] : `${name} ${[value].flat().join(' or ')}`,
+    name === 'fromDate' ? ['failed after ', timePiece(value as number)] : `${name} ${[value].flat().join(' or ')}`,
   );
   return parts.flatMap((part, index) => (index === 0 ? [part] : [', ', part]));
 }

@@ -72,7 +72,7 @@ export function outageViews(facts: OutageFacts): OutageView[] {
 }
 
 /** Host of the URL of a failed run: its destination. */
-export function hostOf(url: string): string {
+export function outageHost(url: string): string {
   return URL.parse(url)?.host ?? url;
 }
 
@@ -100,7 +100,7 @@ function waitsForOperator(
   if (effectiveMode === 'audit' || effectiveMode === 'off') {
     return `resumes nothing: its mode is ${effectiveMode}${reducedBy === undefined ? '' : ` (${reducedBy})`}`;
   }
-  if (campaigns.some(({ group, state }) => hostOf(group) === host && state === 'audit')) {
+  if (campaigns.some(({ group, state }) => outageHost(group) === host && state === 'audit')) {
     return 'stopped resuming runs of this destination until an operator lifts the halt';
   }
   const plan = plans.find(({ policy }) => policy === name);
@@ -112,7 +112,7 @@ function ownReaction(
   host: string,
   { at, approvals }: OutageFacts,
 ): string {
-  const halted = campaigns.find(({ group, state }) => hostOf(group) === host && state === 'halted');
+  const halted = campaigns.find(({ group, state }) => outageHost(group) === host && state === 'halted');
   if (halted !== undefined) {
     const until = halted.until === undefined || halted.until <= at ? 'soon' : formatAge(halted.until, at);
     return `halted its resumes here; it resumes one run ${until}`;

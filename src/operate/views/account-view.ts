@@ -11,7 +11,7 @@ import type { SharedAttempts } from '#observe/observations/recent-attempts.ts';
 import type { ApiUsage, LabelView } from '../contract/status.ts';
 
 /** Facts of an account that are short. */
-export interface AccountFacts {
+export interface SharedFacts {
   readonly collectors: readonly SharedCollector[];
   /** End of the counted log; absent before the first run. */
   readonly watermark?: number;
@@ -51,22 +51,22 @@ export interface SharedList {
 }
 
 /** View of an account as its owner has it. */
-export interface AccountView {
-  readonly facts: AccountFacts;
+export interface SharedAccount {
+  readonly facts: SharedFacts;
   readonly moving: MovingFacts;
   readonly lists: ReadonlyMap<ListName, SharedList>;
 }
 
 /** Document of a view: its facts, and the ids of the slices of each list. */
 export interface ViewDocument {
-  readonly facts: AccountFacts;
+  readonly facts: SharedFacts;
   readonly moving: MovingFacts;
   readonly lists: Readonly<Partial<Record<ListName, readonly string[]>>>;
 }
 
 /** View of an account as another replica has it. */
 export interface ReadView {
-  readonly facts: AccountFacts;
+  readonly facts: SharedFacts;
   readonly moving: MovingFacts;
   readonly lists: ReadonlyMap<ListName, readonly unknown[]>;
 }

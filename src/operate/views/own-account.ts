@@ -8,7 +8,7 @@ import type { IncidentSet } from '#observe/incidents/incident-set.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { RecentAttempts } from '#observe/observations/recent-attempts.ts';
 import type { ApiUsage, LabelView } from '../contract/status.ts';
-import type { AccountView, ListName, SharedCollector, SharedList } from './account-view.ts';
+import type { SharedAccount, ListName, SharedCollector, SharedList } from './account-view.ts';
 
 /** Window of the attempts that an incident shows. */
 const ATTEMPTS_MS = 15 * 60_000;
@@ -32,7 +32,7 @@ export interface OwnFacts {
   readonly canaries: readonly CanaryState[];
 }
 
-export function ownAccount(account: string, facts: OwnFacts, memory: OwnMemory): AccountView {
+export function ownAccount(account: string, facts: OwnFacts, memory: OwnMemory): SharedAccount {
   const { clock, board, attempts, incidents } = memory;
   const isOf = (one: { readonly account?: string }): boolean => one.account === account;
   const lists = new Map<ListName, SharedList>();

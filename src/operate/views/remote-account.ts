@@ -4,7 +4,7 @@ import type { Incident } from '#foundation/domain/incident.ts';
 import type { Batch, CollectorName } from '#foundation/domain/observation.ts';
 import { IncidentSet, type SharedMember } from '#observe/incidents/incident-set.ts';
 import type { CollectorStatus } from '#observe/observations/board.ts';
-import type { AccountFacts, MovingFacts, ReadView } from './account-view.ts';
+import type { SharedFacts, MovingFacts, ReadView } from './account-view.ts';
 
 export interface RemoteReading {
   readonly status: CollectorStatus;
@@ -15,7 +15,7 @@ export interface RemoteReading {
 
 export class RemoteAccount {
   readonly lists: ReadView['lists'];
-  readonly facts: AccountFacts;
+  readonly facts: SharedFacts;
   readonly moving: MovingFacts;
   readonly readings: ReadonlyMap<CollectorName, RemoteReading>;
   readonly incidents: IncidentSet;

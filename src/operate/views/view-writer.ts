@@ -1,6 +1,6 @@
 /** Writes the views of the accounts that this replica owns: what changed, and nothing else. */
 import { nextTurn } from '#foundation/platform/next-turn.ts';
-import { idsOf, type AccountView, type ListName, type ViewDocument } from './account-view.ts';
+import { idsOf, type SharedAccount, type ListName, type ViewDocument } from './account-view.ts';
 import { packed } from './documents.ts';
 import { slicesOf } from './slices.ts';
 import type { ViewStore } from './view-store.ts';
@@ -21,7 +21,7 @@ export class ViewWriter {
   }
 
   /** Writes a view if it changed. @throws if the store is unavailable, or another replica owns the account */
-  async write(account: string, { facts, moving, lists }: AccountView): Promise<void> {
+  async write(account: string, { facts, moving, lists }: SharedAccount): Promise<void> {
     const before = this.#written.get(account);
     // Unknown until this view is written, so that the next one begins from scratch after a failure.
     this.#written.delete(account);

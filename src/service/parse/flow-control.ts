@@ -1,10 +1,10 @@
 /** Parses a flow-control key (interface 2.6). */
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
-import { objectOf, optionalBoolean, optionalCount, parseJson, requireCount, requireText } from './reader.ts';
+import { jsonObject, optionalBoolean, optionalCount, parseJson, requireCount, requireText } from './reader.ts';
 import { optionalSecondsTime } from './time.ts';
 
 export function parseFlowControl(body: Buffer): FlowControlKey {
-  const row = objectOf(parseJson(body), 'answer');
+  const row = jsonObject(parseJson(body), 'answer');
   return {
     flowControlKey: requireText(row, 'flowControlKey'),
     waitListSize: requireCount(row, 'waitListSize'),

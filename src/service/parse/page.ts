@@ -1,7 +1,7 @@
 /** Parses pages: rows, their labels, and a cursor. */
 import { labelsIn } from '#foundation/domain/labels.ts';
 import { memoByText } from '#foundation/platform/memo.ts';
-import { notLonger, objectOf, parseJson, UnreadableField, type JsonObject } from './reader.ts';
+import { notLonger, jsonObject, parseJson, UnreadableField, type JsonObject } from './reader.ts';
 
 export interface RawPage {
   readonly page: JsonObject;
@@ -14,7 +14,7 @@ type SourceReviver = (key: string, value: unknown, context: { readonly source?: 
 
 /** Parses a response that is an object with an optional cursor. */
 export function parsePage(body: Buffer): RawPage {
-  const page = objectOf(parseJson(body), 'answer');
+  const page = jsonObject(parseJson(body), 'answer');
   const cursor = cursorOf(page, body);
   return { page, cursor };
 }

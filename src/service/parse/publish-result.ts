@@ -1,17 +1,17 @@
 /** Parses responses to writes: of a publish (interface 2.2), and those that only acknowledge. */
 import type { PublishResult } from '../api.ts';
-import { MalformedAnswer, objectOf, optionalBoolean, optionalText, parseJson, requireText } from './reader.ts';
+import { MalformedAnswer, jsonObject, optionalBoolean, optionalText, parseJson, requireText } from './reader.ts';
 
 /** Parses an object, a list of them, or `{messages: [list]}`, with status 200 or 202. */
 export function parsePublish(body: Buffer): readonly PublishResult[] {
   const json = parseJson(body);
   if (Array.isArray(json)) return json.map(parseResult);
-  const { messages } = objectOf(json, 'answer') as { readonly messages?: unknown };
+  const { messages } = jsonObject(json, 'answer') as { readonly messages?: unknown };
   return Array.isArray(messages) ? messages.map(parseResult) : [parseResult(json)];
 }
 
 function parseResult(value: unknown): PublishResult {
-  const row = objectOf(value, 'message');
+  const row = jsonObject(value, 'message');
   return {
     messageId: requireText(row, 'messageId'),
     deduplicated: optionalBoolean(row, 'deduplicated') ?? false,

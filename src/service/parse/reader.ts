@@ -73,7 +73,7 @@ export function parseJson(body: Buffer): unknown {
   }
 }
 
-export function objectOf(value: unknown, what: string): JsonObject {
+export function jsonObject(value: unknown, what: string): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new UnreadableField(`${what}: not an object`);
   }
@@ -92,7 +92,7 @@ export function rowsOf<T>(
   const rows: T[] = [];
   for (let position = 0; position < list.length; position += 1) {
     try {
-      rows.push(parse(objectOf(list[position], 'row')));
+      rows.push(parse(jsonObject(list[position], 'row')));
     } catch (error) {
       if (!(error instanceof UnreadableField)) throw error;
       drops.add(error, `${what}[${position}].`);

@@ -2,7 +2,7 @@
 import type { SearchIndex } from '#foundation/domain/statistics.ts';
 import type { WireNames } from '../wire-names.ts';
 import {
-  objectOf,
+  jsonObject,
   optionalBoolean,
   optionalCount,
   optionalLimit,
@@ -20,7 +20,7 @@ export function parseSearchIndex(
   drops: Drops,
   { names, asked }: { readonly names: WireNames; readonly asked?: string },
 ): SearchIndex {
-  const row = objectOf(parseJson(body), 'answer');
+  const row = jsonObject(parseJson(body), 'answer');
   const count = (field: string): number | undefined => drops.field(() => optionalCount(row, field));
   const limit = (field: string): number | undefined => drops.field(() => optionalLimit(row, field));
   return {

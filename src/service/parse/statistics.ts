@@ -14,7 +14,7 @@ import {
 import type { WireNames } from '../wire-names.ts';
 import {
   MalformedAnswer,
-  objectOf,
+  jsonObject,
   optionalAmount,
   optionalCount,
   parseJson,
@@ -28,7 +28,7 @@ import {
 import { pointTime } from './time.ts';
 
 export function parseAccountStats(body: Buffer, drops: Drops, names: WireNames): AccountStats {
-  const row = objectOf(parseJson(body), 'answer');
+  const row = jsonObject(parseJson(body), 'answer');
   const { largestPoint } = names;
   const points = (field: string, largest: number): readonly DataPoint[] | undefined =>
     pointsOf(drops, row, field, largest);
@@ -58,7 +58,7 @@ export function parseVectorStats(
   drops: Drops,
   { names, index }: { readonly names: WireNames; readonly index: string },
 ): VectorStats {
-  const row = objectOf(parseJson(body), 'answer');
+  const row = jsonObject(parseJson(body), 'answer');
   const count = (field: string, largest?: number): number | undefined =>
     drops.field(() => optionalCount(row, field, largest));
   const points = (field: string): readonly DataPoint[] | undefined => pointsOf(drops, row, field);

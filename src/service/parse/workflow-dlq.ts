@@ -8,7 +8,7 @@ import { labelsOf, parsePage } from './page.ts';
 import {
   LONGEST_TEXT,
   MalformedAnswer,
-  objectOf,
+  jsonObject,
   optionalCount,
   optionalStatus,
   optionalText,
@@ -63,12 +63,12 @@ export function parseResume(body: Buffer): ResumeAnswer {
   const { page, cursor } = parsePage(body);
   const list = page['workflowRuns'];
   if (!Array.isArray(list)) throw new MalformedAnswer('workflowRuns is not a list');
-  const runs = Array.from(list, (run) => parseRun(objectOf(run, 'workflowRuns')));
+  const runs = Array.from(list, (run) => parseRun(jsonObject(run, 'workflowRuns')));
   return { runs, cursor };
 }
 
 export function parseTrigger(body: Buffer): WorkflowRun {
-  return parseRun(objectOf(parseJson(body), 'answer'));
+  return parseRun(jsonObject(parseJson(body), 'answer'));
 }
 
 /** Parses the response to both bulk deletes. */
@@ -129,7 +129,7 @@ function failureFunctionState(row: JsonObject): string | undefined {
   const info = row['failureCallbackInfo'];
   const state =
     own ??
-    (info === undefined || info === null ? undefined : optionalText(objectOf(info, 'failureCallbackInfo'), 'state'));
+    (info === undefined || info === null ? undefined : optionalText(jsonObject(info, 'failureCallbackInfo'), 'state'));
   return state === 'CALLBACK_CANCELLED' ? 'CALLBACK_CANCELED' : state;
 }
 

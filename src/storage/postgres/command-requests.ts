@@ -8,7 +8,7 @@ import type { Notices } from './notices.ts';
 import { CommitUnknownError } from './postgres-error.ts';
 import { createKeyPair, open, seal } from './sealed.ts';
 
-export interface Command {
+export interface StoredCommand {
   readonly account: string;
   readonly kind: string;
   /** Operator; empty for the daemon itself. */
@@ -60,7 +60,7 @@ export class CommandRequests {
    * @param takenWithinMs time after which the command is withdrawn if the owner has not taken it
    * @throws {CommandUnknownError} if the owner died after it had taken the command
    */
-  async send(command: Command, signal: AbortSignal, takenWithinMs: number): Promise<Sent> {
+  async send(command: StoredCommand, signal: AbortSignal, takenWithinMs: number): Promise<Sent> {
     const { database, table, notices, clock } = this.#deps;
     const { account, arguments: given, ...rest } = command;
     signal.throwIfAborted();
@@ -92,7 +92,7 @@ export class CommandRequests {
   }
 
   /** Leaves a command for the present or next owner, without a result. Its arguments are readable in the store. */
-  async post({ arguments: given, ...rest }: Command): Promise<void> {
+  async post({ arguments: given, ...rest }: StoredCommand): Promise<void> {
     const { database, table } = this.#deps;
     const body = Buffer.from(JSON.stringify(given));
     await database.transaction(
@@ -168,7 +168,7 @@ export class CommandRequests {
 
 interface Following {
   readonly id: string;
-  readonly command: Command;
+  readonly command: StoredCommand;
   readonly taker: Taker;
   /** Monotonic time. */
   readonly until: number;

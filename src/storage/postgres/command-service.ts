@@ -5,7 +5,7 @@
 import type { Timer } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { TakenCommand } from './command-table.ts';
-import { LOOK_EVERY_MS, type Command, type CommandDeps } from './command-requests.ts';
+import { LOOK_EVERY_MS, type StoredCommand, type CommandDeps } from './command-requests.ts';
 import { LeaseLostError } from './postgres-error.ts';
 import { createKeyPair, open, seal } from './sealed.ts';
 
@@ -17,7 +17,7 @@ export interface CommandServiceDeps extends CommandDeps {
    *
    * @param signal aborted if the requester does not wait for the result any more
    */
-  readonly handle: (command: Command, signal: AbortSignal) => Promise<unknown>;
+  readonly handle: (command: StoredCommand, signal: AbortSignal) => Promise<unknown>;
   readonly onFailed: (message: string) => void;
 }
 

@@ -2,7 +2,7 @@
  * Statements on commands that one replica asks the owner of an account to run. All times are those of the database's
  * clock. The row lock decides between the owner, which takes a command, and the requester, which withdraws it.
  */
-import { all, each, get, present, run, type Nullable, type Work } from '../database.ts';
+import { all, each, get, withoutNulls, run, type Nullable, type Work } from '../database.ts';
 import { DATABASE_CLOCK } from './lease-table.ts';
 import { notify } from './notices.ts';
 import { POSTGRES } from './translate.ts';
@@ -87,7 +87,7 @@ export function createCommandTable(now = DATABASE_CLOCK) {
     /** Returns the live owner of an account. */
     *taker(account: string): Work<Taker | undefined> {
       const row = yield* get<Nullable<Taker>>(timed(TAKER), account);
-      return row && present<Taker>(row);
+      return row && withoutNulls<Taker>(row);
     },
     *insert({ id, account, kind, by, epoch, arguments: given, replyKey, forMs }: NewCommand): Work<void> {
       yield* run(timed(`DELETE FROM commands WHERE expires_at < CLOCK - ${DAY_MS}`));
@@ -98,7 +98,7 @@ export function createCommandTable(now = DATABASE_CLOCK) {
     open: (accounts: readonly string[]) => all<OpenCommand>(timed(OPEN), JSON.stringify(accounts)),
     /** Takes the commands of an account that have not expired. The transaction must be fenced by the account. */
     *take(account: string, epoch: number): Work<readonly TakenCommand[]> {
-      return (yield* all<Nullable<TakenCommand>>(timed(TAKE), account, epoch)).map(present<TakenCommand>);
+      return (yield* all<Nullable<TakenCommand>>(timed(TAKE), account, epoch)).map(withoutNulls<TakenCommand>);
     },
     /** Deletes a command that this epoch has taken and never ran. */
     *discard(id: string, epoch: number): Work<void> {
@@ -113,7 +113,7 @@ export function createCommandTable(now = DATABASE_CLOCK) {
     /** Returns the state of a command, and lets a taken one continue for `forMs`; undefined if it does not exist. */
     *follow(id: string, forMs: number): Work<Progress | undefined> {
       const row = yield* get<Nullable<Progress>>(timed(FOLLOW), id, forMs);
-      return row && present<Progress>(row);
+      return row && withoutNulls<Progress>(row);
     },
     /** Deletes a command that was not taken. */
     withdraw: (id: string) => run(`DELETE FROM commands WHERE id = ? AND state = 'waiting'`, id),

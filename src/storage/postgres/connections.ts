@@ -64,7 +64,7 @@ export function openPool(settings: ConnectionSettings, size: number): Connection
 
 /** Opens one connection outside of the pool. Each statement is a transaction of its own. */
 export async function openLeaseConnection(settings: ConnectionSettings): Promise<LeaseConnection> {
-  const place = placeOf(settings.url);
+  const place = databasePlace(settings.url);
   const { client, connected } = connector(settings);
   const explained = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -97,7 +97,7 @@ export function noticeConnections(settings: ConnectionSettings): ConnectNotices 
 }
 
 /** Returns host, port and database of the URI, for messages. */
-export function placeOf(url: Secret): string {
+export function databasePlace(url: Secret): string {
   return connectionUri(url).place;
 }
 

@@ -5,7 +5,7 @@
  */
 import { all, each, get, run, type Work } from '../database.ts';
 import { assertNotMoved, NOT_MOVED } from '../moved-store.ts';
-import type { Candidate } from './rendezvous.ts';
+import type { RankedReplica } from './rendezvous.ts';
 import { ENDED_EPOCHS } from './timeline.ts';
 
 /** A lease as read. */
@@ -19,7 +19,7 @@ export interface LeaseRow {
 }
 
 /** Live replica that takes accounts. */
-export interface Member extends Candidate {
+export interface Member extends RankedReplica {
   /** Accounts that it configures. It takes no others. */
   readonly accounts: readonly string[];
 }
@@ -97,7 +97,7 @@ export function createLeaseTable(now = DATABASE_CLOCK) {
     *survey(accounts: readonly string[], isClockSteady: boolean): Work<Survey> {
       if (isClockSteady) yield* all(dismiss(now));
       const members = 'SELECT id, name, accounts FROM replicas WHERE draining = 0 ORDER BY id';
-      const replicas = yield* all<Candidate & { readonly accounts: string }>(members);
+      const replicas = yield* all<RankedReplica & { readonly accounts: string }>(members);
       const leases = yield* all<Omit<LeaseRow, 'isOwnerAlive'> & { readonly isOwnerAlive: 0 | 1 }>(LEASES);
       const known = new Set(leases.map(({ account }) => account));
       const added = accounts.filter((account) => !known.has(account));

@@ -5,7 +5,7 @@ import type { Secret } from '#foundation/platform/secret.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import type { Database, Job, Row } from '../database.ts';
 import { StoreError } from '../store-error.ts';
-import { openPool, placeOf } from './connections.ts';
+import { openPool, databasePlace } from './connections.ts';
 import { createViews } from './read-views.ts';
 import { CommitUnknownError, explainPostgres, isConnectionLost, isReadOnly, LeaseLostError } from './postgres-error.ts';
 import { drive, together } from './statements.ts';
@@ -46,7 +46,7 @@ const STATUS = `SELECT pg_xact_status(CAST($1 AS xid8)) AS status, ${TIMELINE} A
 const STATUS_ATTEMPTS = 20;
 
 export function openPostgres({ url, name, poolSize, clock, epochOf }: PostgresOptions): PostgresDatabase {
-  const place = placeOf(url);
+  const place = databasePlace(url);
   const pool = openPool({ url, name, timeoutMs: RESPONSE_MS }, poolSize);
   const closing = new AbortController();
 

@@ -1,7 +1,7 @@
 /** Rendezvous hashing: each account goes to one replica, and moves only if that one comes or goes. */
 import { createHash } from 'node:crypto';
 
-export interface Candidate {
+export interface RankedReplica {
   /** Identity of the process. */
   readonly id: string;
   /** Name of the replica, which a restarted process has again. */
@@ -9,7 +9,7 @@ export interface Candidate {
 }
 
 /** Returns the id of the replica that should own an account; undefined without replicas. */
-export function replicaFor(account: string, replicas: readonly Candidate[]): string | undefined {
+export function replicaFor(account: string, replicas: readonly RankedReplica[]): string | undefined {
   let best: { readonly id: string; readonly rank: string } | undefined;
   for (const { id, name } of replicas) {
     // Processes with the same name have the same hash, and differ by their id.

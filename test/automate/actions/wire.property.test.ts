@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ActionRequest, ActResult } from '#automate/actions/action.ts';
-import { describe as describeRequest } from '#automate/actions/requests.ts';
+import { describeRequest } from '#automate/actions/requests.ts';
 import { ACTION_TYPES, type ActionType, type Proposal } from '#foundation/domain/plan.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { actionsOver } from '../../support/actions-over.ts';

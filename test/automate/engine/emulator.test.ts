@@ -1,6 +1,6 @@
 /** The engine over the real client and the embedded service, with a proxy that can lose a response. */
 import { describe, expect, test } from 'vitest';
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import type { Switches } from '#emulator/state/switches.ts';
 import type { Engine } from '#automate/engine/engine.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
@@ -18,7 +18,7 @@ import { ASKED, NEVER, NOTHING_KNOWN, policyOf, world } from './world.ts';
 const ACCOUNT = 'acc-1';
 
 interface Stage {
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly workflows: HttpSink;
   readonly engine: Engine;
   readonly ledger: Ledger;

@@ -3,8 +3,8 @@
  * service, for the policies that choose from a listing. Each policy acts once the fault is gone.
  */
 import { expect, test } from 'vitest';
-import type { Emulator } from '#emulator/emulator.ts';
-import type { FaultRule } from '#emulator/http/faults.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
+import type { OperationFaultRule } from '#emulator/http/faults.ts';
 import type { Engine } from '#automate/engine/engine.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
@@ -29,7 +29,7 @@ const DELETE = policyOf('workflow-dlq.delete', {
 });
 
 interface Stage {
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly engine: Engine;
   readonly events: OpsEvent[];
   /** Offset of the daemon's clock. */
@@ -83,7 +83,7 @@ const listing = { operations: ['list-workflow-dlq'] };
 const SECONDS = ['createdAt', 'workflowCreatedAt'];
 
 interface Row {
-  readonly fault?: FaultRule;
+  readonly fault?: OperationFaultRule;
   /** Number of stacked copies of the fault; once when absent. */
   readonly times?: number;
   readonly aheadMs?: number;
@@ -92,13 +92,13 @@ interface Row {
   readonly says: RegExp;
 }
 
-const incomplete = (fault: FaultRule['fault'], says: RegExp, more: Partial<FaultRule> = {}): Row => ({
+const incomplete = (fault: OperationFaultRule['fault'], says: RegExp, more: Partial<OperationFaultRule> = {}): Row => ({
   fault: { ...listing, ...more, fault },
   guard: 'incomplete_read',
   outcome: 'incomplete',
   says,
 });
-const insane = (fault: FaultRule['fault'], says: RegExp): Row => ({
+const insane = (fault: OperationFaultRule['fault'], says: RegExp): Row => ({
   fault: { ...listing, fault },
   guard: 'implausible_data',
   outcome: 'aborted',

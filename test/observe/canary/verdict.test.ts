@@ -4,13 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { CANARY_VERDICTS } from '#foundation/domain/canary.ts';
 import { FAILURE_REASONS } from '#foundation/domain/reason.ts';
 import { SERVICE_ERROR_CODES, type ServiceErrorCode } from '#foundation/domain/service-error.ts';
-import type { Facts, LogReading, RequestFailure } from '#observe/canary/facts.ts';
-import { judge, type Step } from '#observe/canary/verdict.ts';
+import type { CanaryFacts, LogReading, RequestFailure } from '#observe/canary/facts.ts';
+import { judgeCanary, type CanaryStep } from '#observe/canary/verdict.ts';
 
 const T = 60_000;
 const DONE = 2 * T;
 
-const base: Facts = {
+const base: CanaryFacts = {
   route: 'url',
   size: 'small',
   timeoutMs: T,
@@ -32,13 +32,13 @@ const log = (state: Exclude<LogReading, { failed: unknown }>['state'], more: obj
 const failure = (reason: (typeof FAILURE_REASONS)[number], status?: number): LogReading =>
   log('failed', { failure: { reason, ...(status !== undefined && { status }), error: reason } });
 const unread = (code: ServiceErrorCode): LogReading => ({ afterMs: DONE, failed: { code, message: code } });
-const rejected = (code: RequestFailure['code'], status?: number, message: string = code): Partial<Facts> => ({
+const rejected = (code: RequestFailure['code'], status?: number, message: string = code): Partial<CanaryFacts> => ({
   publish: { afterMs: 50, isRejected: false, failure: { code, message, status } },
 });
 const told = (error: string): LogReading => log('failed', { failure: { reason: 'other', error } });
 const reported = { arrivals: arrived, log: log('delivered') };
 /** The message arrived, and the log says something about it. */
-const seen = (reading: LogReading, more: Partial<Facts> = {}): Partial<Facts> => ({
+const seen = (reading: LogReading, more: Partial<CanaryFacts> = {}): Partial<CanaryFacts> => ({
   arrivals: arrived,
   log: reading,
   ...more,
@@ -61,15 +61,15 @@ const own = { status: 503, reason: 'own' } as const;
 /** A workflow run, whose attempts nothing limits. */
 const run = { attemptMs: undefined, receiver: 'answers' } as const;
 
-const outcome = (step: Step): string => {
+const outcome = (step: CanaryStep): string => {
   if (step.kind === 'verdict') return step.result.verdict;
   return step.kind === 'ask' ? `ask ${step.question}` : `wait ${step.untilMs}`;
 };
-const at = (nowMs: number, facts: Partial<Facts>): string => outcome(judge({ ...base, ...facts }, nowMs));
-const atEnd = (facts: Partial<Facts>): string => at(DONE, facts);
+const at = (nowMs: number, facts: Partial<CanaryFacts>): string => outcome(judgeCanary({ ...base, ...facts }, nowMs));
+const atEnd = (facts: Partial<CanaryFacts>): string => at(DONE, facts);
 
 describe('the verdict', () => {
-  test.each<[title: string, facts: Partial<Facts>, verdict: string]>([
+  test.each<[title: string, facts: Partial<CanaryFacts>, verdict: string]>([
     ['delivered and reported', { ...reported, callback }, 'ok'],
     ['a workflow run, which has no callback', { ...reported, route: 'workflow' }, 'ok'],
     ['publish: 401', rejected('unauthorized', 401), 'account'],
@@ -178,7 +178,7 @@ describe('the verdict', () => {
     expect(atEnd(facts)).toBe(verdict);
   });
 
-  test.each<[facts: Partial<Facts>, reason: string]>([
+  test.each<[facts: Partial<CanaryFacts>, reason: string]>([
     [{ log: log('none') }, 'its log shows no entry of it after 120 s'],
     [{ log: log('waiting') }, 'its log shows no attempt after 120 s'],
     [{ ...reported, callback: { afterMs: 9, status: 0 } }, 'its callback reports no status'],
@@ -190,7 +190,7 @@ describe('the verdict', () => {
     [rejected('invalid_request', undefined, ' no\n group. '), 'the publish request failed: no group'],
     [{ log: told('') }, 'says too little: no text'],
   ])('names its reason: %j, %s', (facts, reason) => {
-    const step = judge({ ...base, ...facts }, DONE);
+    const step = judgeCanary({ ...base, ...facts }, DONE);
     expect(step.kind === 'verdict' && step.result.reason).toContain(reason);
   });
 
@@ -260,15 +260,15 @@ const anyFacts = fc
     ),
     isKnownService: fc.boolean(),
   })
-  .map((facts) => ({ ...base, ...facts }) as Facts);
+  .map((facts) => ({ ...base, ...facts }) as CanaryFacts);
 const anyTime = fc.nat({ max: 4 * T });
 
 /** Returns the verdict after each question has an answer, and time has passed. */
-function settled(facts: Facts, nowMs: number): { readonly step: Step; readonly facts: Facts } {
+function settled(facts: CanaryFacts, nowMs: number): { readonly step: CanaryStep; readonly facts: CanaryFacts } {
   let known = facts;
   let now = nowMs;
   for (let steps = 0; steps < 20; steps += 1) {
-    const step = judge(known, now);
+    const step = judgeCanary(known, now);
     if (step.kind === 'verdict') return { step, facts: known };
     if (step.kind === 'wait') {
       expect(step.untilMs).toBeGreaterThan(now);
@@ -283,7 +283,7 @@ function settled(facts: Facts, nowMs: number): { readonly step: Step; readonly f
         ...{ receiver: { receiver: 'fails' }, elsewhere: { elsewhere: false }, flow: { flow: 'unknown' } }[
           step.question
         ],
-      } as Facts;
+      } as CanaryFacts;
     }
   }
   throw new Error('no verdict after 20 steps');

@@ -10,7 +10,7 @@ import type { Batch } from '#foundation/domain/observation.ts';
 import { traceFromLog } from '#observe/tracing/log-trace.ts';
 import { jsonSpan } from '#observe/tracing/otlp-json.ts';
 import { traceSettings } from '#observe/tracing/settings.ts';
-import { requestOf } from '#observe/tracing/span-frames.ts';
+import { spanRequest } from '#observe/tracing/span-frames.ts';
 import { createSpanSource } from '#observe/tracing/span-source.ts';
 import { spanIdOf } from '#observe/tracing/trace-ids.ts';
 import type { SpanSource } from '#observe/aggregation/span-outbox.ts';
@@ -116,7 +116,7 @@ test('each span once, matching the whole log', async () => {
 
       const made: string[] = [];
       for (let batch = await process.outbox.next(); batch !== undefined; batch = await process.outbox.next(batch.id)) {
-        const { resourceSpans } = JSON.parse(Buffer.from(requestOf(batch, 0).body!).toString('utf8')) as {
+        const { resourceSpans } = JSON.parse(Buffer.from(spanRequest(batch, 0).body!).toString('utf8')) as {
           resourceSpans: { scopeSpans: { spans: object[] }[] }[];
         };
         made.push(...resourceSpans[0]!.scopeSpans[0]!.spans.map((span) => JSON.stringify(span)));

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { startListener } from '#operate/http/http-listener.ts';
-import { text } from '#operate/http/reply.ts';
+import { textReply } from '#operate/http/reply.ts';
 import { until } from '../../support/until.ts';
 import { ask, world } from './world.ts';
 
@@ -20,7 +20,7 @@ async function listening(busy: number, forProbes: number) {
         waiting++;
         await held.promise;
       }
-      return text(200, path);
+      return textReply(200, path);
     },
   });
   onTestFinished(async () => {

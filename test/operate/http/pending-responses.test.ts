@@ -1,7 +1,7 @@
 /** Clients that request large responses and do not read them, over real sockets. */
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startListener, type Asked } from '#operate/http/http-listener.ts';
+import { startListener, type ListenerRequest } from '#operate/http/http-listener.ts';
 import { json, type Reply } from '#operate/http/reply.ts';
 import { until } from '../../support/until.ts';
 import { world } from './world.ts';
@@ -21,7 +21,7 @@ async function serving(pendingBytes: number): Promise<Serving> {
   const { clock, logger } = world();
   const rendered: string[] = [];
   const closed: string[] = [];
-  const answer = async ({ path, signal }: Asked): Promise<Reply> => {
+  const answer = async ({ path, signal }: ListenerRequest): Promise<Reply> => {
     rendered.push(path);
     signal.addEventListener('abort', () => closed.push(path));
     return path === '/small' ? json(200, 'small') : { status: 200, contentType: 'text/plain', body: 'x'.repeat(LARGE) };

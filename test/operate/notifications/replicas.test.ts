@@ -7,7 +7,7 @@ import { createNotifier } from '#operate/notifications/notifier.ts';
 import { notificationSettings } from '#operate/notifications/settings.ts';
 import { all, run } from '#storage/database.ts';
 import { createNotificationStore } from '#storage/notification-store.ts';
-import type { Scope } from '#storage/scope.ts';
+import type { RowScope } from '#storage/scope.ts';
 import { httpSink } from '../../support/http-sink.ts';
 import { SERVERS } from '../../support/postgres/servers.ts';
 import { STORES, type TestStore } from '../../support/postgres/test-stores.ts';
@@ -21,7 +21,7 @@ async function replicaWorld(store: TestStore) {
   const sink = await httpSink();
 
   /** Starts the notifications of a generation. */
-  async function start({ replica: name, ...rows }: Scope, receiver = sink.url) {
+  async function start({ replica: name, ...rows }: RowScope, receiver = sink.url) {
     const scope = { replica: name, ...rows };
     const events = new EventBus();
     const stored = createNotificationStore(store, scope);
@@ -68,8 +68,8 @@ async function replicaWorld(store: TestStore) {
   };
 }
 
-const FIRST: Scope = { accounts: ['a'], replica: 'one' };
-const LEADER: Scope = { accounts: ['b'], others: ['a'], replica: 'two' };
+const FIRST: RowScope = { accounts: ['a'], replica: 'one' };
+const LEADER: RowScope = { accounts: ['b'], others: ['a'], replica: 'two' };
 
 describe.each(Object.entries(STORES))('%s', (_name, open) => {
   test('the new owner of an account continues its conditions, and sends what the old one did not', async () => {
@@ -80,7 +80,7 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
     await sent(2);
     await before.stop();
     // The receiver is away when another condition begins.
-    const away = await start(FIRST, 'http://127.0.0.1:1');
+    const away = await start(FIRST, 'http://127.0.0.1:1/nobody');
     away.raise('held/q', 'a');
     await clock.advance(0);
     await away.stop();
@@ -136,7 +136,7 @@ describe.each(SERVERS)('%s', (server) => {
     one.raise('store');
     await world.sent(1);
     await one.stop();
-    const late = await world.start(FIRST, 'http://127.0.0.1:1');
+    const late = await world.start(FIRST, 'http://127.0.0.1:1/nobody');
     late.raise('reload');
     await world.clock.advance(0);
     await late.stop();

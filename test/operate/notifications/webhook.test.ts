@@ -96,7 +96,7 @@ describe('a condition', () => {
     const { start, tell, clock, store, turn } = notificationWorld();
     const notifier = await start({
       webhook: { url: sink.url },
-      alertmanager: { url: 'http://127.0.0.1:1' },
+      alertmanager: { url: 'http://127.0.0.1:1/nobody' },
       infoAfter: '10m',
     });
     tell({ severity: 'info', key: 'short' });
@@ -246,7 +246,7 @@ describe('a restart', () => {
 
   test('reports the losses of a removed receiver', async () => {
     const world = notificationWorld();
-    const before = await world.start({ webhook: { url: 'http://127.0.0.1:1' } });
+    const before = await world.start({ webhook: { url: 'http://127.0.0.1:1/nobody' } });
     world.tell();
     await world.turn();
     await before[Symbol.asyncDispose]();
@@ -259,7 +259,7 @@ describe('a restart', () => {
   test('after a day skips outdated notifications', async () => {
     const sink = await httpSink();
     const world = notificationWorld();
-    const before = await world.start({ webhook: { url: 'http://127.0.0.1:1' } });
+    const before = await world.start({ webhook: { url: 'http://127.0.0.1:1/nobody' } });
     world.tell();
     await world.turn();
     await before[Symbol.asyncDispose]();
@@ -275,7 +275,7 @@ describe('a restart', () => {
 describe('a caller that raises a condition', () => {
   test('does not wait: nothing is written in its turn, not even in the middle of its transaction', async () => {
     const { start, tell, turn, db, store } = notificationWorld();
-    await start({ webhook: { url: 'http://127.0.0.1:1' } });
+    await start({ webhook: { url: 'http://127.0.0.1:1/nobody' } });
     db.exec('BEGIN IMMEDIATE');
     tell();
     expect((await store.load()).notifications).toEqual([]);
@@ -304,7 +304,7 @@ describe('a caller that raises a condition', () => {
 
   test.each([false, true])('changes during a write that fails (%s) are stored by the next one', async (isBroken) => {
     const { start, tell, turn, broken, store } = notificationWorld();
-    const notifier = await start({ webhook: { url: 'http://127.0.0.1:1' } });
+    const notifier = await start({ webhook: { url: 'http://127.0.0.1:1/nobody' } });
     const held = Promise.withResolvers<void>();
     broken.until = held.promise;
     tell({ key: 'a' });
@@ -330,7 +330,7 @@ describe('a caller that raises a condition', () => {
 
   test('an overflow drops the oldest waiting notification, and counts it', async () => {
     const { start, tell, lost, store, turn } = notificationWorld();
-    const notifier = await start({ webhook: { url: 'http://127.0.0.1:1' } });
+    const notifier = await start({ webhook: { url: 'http://127.0.0.1:1/nobody' } });
     for (let n = 0; n < 700; n++) {
       tell({ key: `k${n}` });
       tell({ key: `k${n}`, isResolved: true });

@@ -1,5 +1,5 @@
 /** Invariants of an emulator after any load, once no event is left. */
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import type { Credentials } from './draft.ts';
 
 const DAY_MS = 86_400_000;
@@ -17,7 +17,10 @@ interface Entry {
  *
  * @returns the violations
  */
-export async function brokenInvariants(emulator: Emulator, { token, management }: Credentials): Promise<string[]> {
+export async function brokenInvariants(
+  emulator: RunningEmulator,
+  { token, management }: Credentials,
+): Promise<string[]> {
   const { control } = emulator;
   control.faults.clear();
   for (const { id, flowControl } of control.state().accounts) {
@@ -44,7 +47,7 @@ export async function brokenInvariants(emulator: Emulator, { token, management }
   return wrong;
 }
 
-function allEnded({ control }: Emulator): boolean {
+function allEnded({ control }: RunningEmulator): boolean {
   return control.state().accounts.every(({ messages }) => Object.keys(messages).every((state) => ENDS.has(state)));
 }
 
@@ -62,7 +65,7 @@ function wrongHistory(entries: readonly Entry[]): string[] {
 }
 
 /** Reads page by page over HTTP: every returned cursor must be accepted. */
-async function allEntries({ url }: Emulator, token: string): Promise<readonly Entry[]> {
+async function allEntries({ url }: RunningEmulator, token: string): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   for (let cursor: string | undefined = ''; cursor !== undefined;) {
     const answer = await fetch(`${url}/v2/logs?cursor=${cursor}`, { headers: { Authorization: `Bearer ${token}` } });
@@ -79,7 +82,7 @@ interface Series {
   readonly data_points: readonly { readonly y: number }[];
 }
 
-async function wrongFigures({ url }: Emulator, account: string, management: string): Promise<string[]> {
+async function wrongFigures({ url }: RunningEmulator, account: string, management: string): Promise<string[]> {
   const headers = { Authorization: `Basic ${btoa(management)}` };
   const answer = await fetch(`${url}/v2/msgsvc/stats/${account}?period=30d`, { headers });
   const stats = (await answer.json()) as Readonly<Record<string, readonly Series[]>>;

@@ -1,6 +1,6 @@
 /** Load while requests are fuzzed: messages of all kinds, time that moves, and temporary faults of the service. */
 import type { ServerResponse } from 'node:http';
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import type { Fault } from '#emulator/types/public.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { SunkRequest } from '../http-sink.ts';
@@ -68,7 +68,7 @@ function placeOf(random: Random): string {
 }
 
 /** Moves time and changes faults until it is told to stop, and then leaves no fault behind. */
-export async function unrest(emulator: Emulator, random: Random, stopping: () => boolean): Promise<void> {
+export async function unrest(emulator: RunningEmulator, random: Random, stopping: () => boolean): Promise<void> {
   const { faults } = emulator.control;
   while (!stopping()) {
     faults.clear();

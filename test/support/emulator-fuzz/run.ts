@@ -1,6 +1,6 @@
 /** Sends cases to an emulator, many concurrently, and records the results. */
 import { seededRandom } from '#foundation/platform/random.ts';
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import type { Credentials } from './draft.ts';
 import { fuzzCase } from './fuzz-case.ts';
 import { UNDER_FAULTS, unrest, work } from './load.ts';
@@ -32,7 +32,7 @@ export const newTally = (): Tally => ({ sent: 0, slowestMs: new Map(), statuses:
 /** Maximum number of reported violations; more add no information. */
 const MOST_FOUND = 20;
 
-export async function runCases(emulator: Emulator, tally: Tally, options: RunOptions): Promise<void> {
+export async function runCases(emulator: RunningEmulator, tally: Tally, options: RunOptions): Promise<void> {
   const { credentials, firstSeed, cases, sink, until = Infinity } = options;
   const random = seededRandom(firstSeed);
   let next = 0;

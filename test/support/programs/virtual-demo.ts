@@ -8,7 +8,7 @@ import { startApp } from '#app/daemon.ts';
 import { runUntilStopped } from '#app/launch.ts';
 import type { StartDaemon } from '#app/options.ts';
 import { DEMO_LOG_MAX_ENTRIES, runDemo } from '#cli/commands/demo-program.ts';
-import { startEmulator } from '#emulator/emulator.ts';
+import { runEmulator } from '#emulator/emulator.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';
 import { startSampleTraffic } from '#emulator/sample/traffic.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -72,7 +72,7 @@ async function startService(): Promise<void> {
   const account = { id: 'acc-demo', token: 'demo-token' };
   const management = { username: 'demo', password: 'demo-password' };
   const { hosts } = await startSampleDestinations({ clock, random });
-  const emulator = await startEmulator({
+  const emulator = await runEmulator({
     clock,
     random,
     listen: { host: '127.0.0.1', port: 0 },

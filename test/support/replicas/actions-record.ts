@@ -1,6 +1,6 @@
 /** Record of the requests of actions as the service received them, with the replica that sent each one. */
 import { onTestFinished } from 'vitest';
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import type { RecordedRequest } from '#emulator/control/request-recorder.ts';
 import type { ReplicaHost } from './replica-host.ts';
 
@@ -14,11 +14,11 @@ const EVERY_MS = 100;
 
 export class ActionsRecord {
   readonly actions: Action[] = [];
-  readonly #emulator: Emulator;
+  readonly #emulator: RunningEmulator;
   readonly #hosts: readonly ReplicaHost[];
   #sequence = 0;
 
-  constructor(emulator: Emulator, hosts: readonly ReplicaHost[]) {
+  constructor(emulator: RunningEmulator, hosts: readonly ReplicaHost[]) {
     this.#emulator = emulator;
     this.#hosts = hosts;
     const timer = setInterval(() => this.take(), EVERY_MS);

@@ -1,5 +1,5 @@
 /** Traffic of a campaign: deliveries, failures, and failed runs that policies resume. */
-import type { Emulator } from '#emulator/emulator.ts';
+import type { RunningEmulator } from '#emulator/emulator.ts';
 import type { Answer } from '../http-sink.ts';
 import { publish, trigger } from '../service.ts';
 import { FAILED, OLD, type CampaignAccount } from './settings.ts';
@@ -12,7 +12,7 @@ const OLD_RUNS = 4;
 const EVERY_MS = 400;
 
 export interface TrafficDeps {
-  readonly emulator: Emulator;
+  readonly emulator: RunningEmulator;
   readonly sinkUrl: string;
   readonly accounts: readonly CampaignAccount[];
   readonly below: (max: number) => number;

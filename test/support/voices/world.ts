@@ -6,7 +6,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { startEmulator } from '#emulator/emulator.ts';
+import { runEmulator } from '#emulator/emulator.ts';
 import { EXIT } from '#cli/command.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
@@ -51,7 +51,7 @@ export type PolicyName = keyof typeof POLICIES;
 export type VoicesWorld = Awaited<ReturnType<typeof voicesWorld>>;
 
 export async function voicesWorld(seed: number) {
-  const emulator = await startEmulator({
+  const emulator = await runEmulator({
     clock: systemClock,
     random: seededRandom(seed),
     listen: { host: '127.0.0.1', port: 0 },

@@ -15,7 +15,7 @@ import { holdKey, noteConditions } from './report.ts';
 import { isOnItsWay, type RunResult } from './run-result.ts';
 
 /** Pending triggers that policies, as configured now, wait for: by policy, oldest first. */
-export async function pendingTriggers(
+export async function heldTriggers(
   policies: readonly Policy[],
   { ledger, clock }: { readonly ledger: Pick<Signals, 'pendingTriggers'>; readonly clock: EngineDeps['clock'] },
 ): Promise<ReadonlyMap<string, readonly PendingTrigger[]>> {

@@ -6,7 +6,7 @@ import type { Trigger } from '#foundation/domain/plan.ts';
 import type { StoredPlan } from '../../ledger/plans.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { grantOf } from './grants.ts';
-import { isAskedFirst, pendingTriggers, reviewHold } from './holds.ts';
+import { isAskedFirst, heldTriggers, reviewHold } from './holds.ts';
 import { runPolicy, type RunDeps, type PolicyRunOptions } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 
@@ -81,7 +81,7 @@ export class RunTurns {
   async reviewHolds(): Promise<void> {
     const { policies, clock, ledger } = this.#deps;
     const approved = await ledger.storedPlans(['approved'], clock.now());
-    const triggers = await pendingTriggers(policies, this.#deps);
+    const triggers = await heldTriggers(policies, this.#deps);
     for (const policy of policies) {
       const pending = await reviewHold(policy, { pending: triggers.get(policy.name)?.[0], approved }, this.#deps);
       if (pending === undefined || this.#turns.waiting(policy.name) > 0) continue;

@@ -5,18 +5,18 @@ import type { Html } from '../../show/cell.ts';
 import { html } from '../../show/html.ts';
 
 /** Parameters of a page for the view behind it: without empty fields, and without those of the page itself. */
-export function filtersOf(query: URLSearchParams): URLSearchParams {
+export function queryFilters(query: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...query].filter(([name, value]) => value !== '' && name !== 'refresh'));
 }
 
 /** Parameters of a page as the query of the API's route. @throws {HttpError} 400 */
 export function readFilters<R extends ContractRoute>(query: URLSearchParams, { query: schema }: R): QueryOf<R> {
-  return readQuery(filtersOf(query), schema) as QueryOf<R>;
+  return readQuery(queryFilters(query), schema) as QueryOf<R>;
 }
 
 /** Address of the next page of a list. */
 function nextPath(path: string, query: URLSearchParams, cursor: string): string {
-  const next = filtersOf(query);
+  const next = queryFilters(query);
   next.set('cursor', cursor);
   return `${path}?${next.toString()}`;
 }
@@ -41,7 +41,7 @@ export function filterForm(path: string, query: URLSearchParams, fields: readonl
   return html`<form method="get" action="${path}" class="filters" role="search" aria-label="Filters">
     ${fields.map((field) => filterField(field, query))}
     <button>Search</button>
-    ${filtersOf(query).size > 0 && html`<a href="${path}">Remove the filters</a>`}
+    ${queryFilters(query).size > 0 && html`<a href="${path}">Remove the filters</a>`}
   </form>`;
 }
 

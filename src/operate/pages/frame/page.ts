@@ -4,10 +4,10 @@ import { mayUse, type Access, type Role } from '../../http/access.ts';
 import type { ApiDeps } from '../../api/api-deps.ts';
 import { formatSpan } from '../../api/format.ts';
 import { formToken } from '../../http/form-token.ts';
-import type { Asked } from '../../http/http-listener.ts';
+import type { ListenerRequest } from '../../http/http-listener.ts';
 import type { Reply } from '../../http/reply.ts';
 import type { Route, RouteContext } from '../../http/route.ts';
-import { time, type Cell, type Html } from '../../show/cell.ts';
+import { timePiece, type Cell, type Html } from '../../show/cell.ts';
 import { html } from '../../show/html.ts';
 import { SCRIPT, STYLE_SHEET } from './assets.ts';
 
@@ -116,7 +116,7 @@ function layout(context: PageRequest, page: Page): Html {
         <main id="main" class="page">
           <div class="head">
             <h1>${title}</h1>
-            <p>as of ${time(at)} <span class="sub inline" data-zone></span></p>
+            <p>as of ${timePiece(at)} <span class="sub inline" data-zone></span></p>
             ${page.isStill !== true && refreshLink(addressOf(context), refreshSeconds)}
           </div>
           ${page.main}
@@ -215,7 +215,7 @@ export function canSignIn(access: Access): boolean {
 }
 
 /** Path and query of the page, without `refresh`. */
-export function addressOf({ path, query }: Pick<Asked, 'path' | 'query'>): string {
+export function addressOf({ path, query }: Pick<ListenerRequest, 'path' | 'query'>): string {
   const rest = new URLSearchParams(query);
   rest.delete('refresh');
   return rest.size === 0 ? path : `${path}?${rest.toString()}`;
@@ -223,10 +223,10 @@ export function addressOf({ path, query }: Pick<Asked, 'path' | 'query'>): strin
 
 /** Returns data with the commands in its texts as they run on the daemon's machine. */
 export function withCommands<T>({ deps }: PageContext, value: T): T {
-  return withOwnCommands(value, commandOf({ deps }));
+  return withOwnCommands(value, pageCommand({ deps }));
 }
 
-export function commandOf({ deps }: Pick<PageContext, 'deps'>): OwnCommand {
+export function pageCommand({ deps }: Pick<PageContext, 'deps'>): OwnCommand {
   return deps.command ?? ((text) => `opsd ${text}`);
 }
 
