@@ -14,7 +14,7 @@ const NOBODY = { uid: 65_534, gid: 65_534 };
  * Runs the server until the standard input ends, which it does with this process. Lines of the standard input start the
  * server again, or end it with a signal.
  */
-const SUPERVISOR = `folder=$1; shift; "$@" &
+const SUPERVISOR = `trap : INT TERM; folder=$1; shift; "$@" &
   while read -r line; do
     if [ "$line" = start ]; then "$@" & else kill -s "$line" $!; wait $!; echo ended; fi
   done
