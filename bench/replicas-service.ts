@@ -33,20 +33,20 @@ setInterval(() => {
   const now = performance.now();
   owed += ((now - since) / 1_000) * (perSecond / ENTRIES_OF_DELIVERY);
   since = now;
-  for (; owed >= 1; owed -= 1, made += 1) {
-    const index = Math.floor(made / states.length);
-    addMessage(states[made % states.length]!, {
-      index,
-      now: systemClock.now(),
-      kind: 'delivered',
-      bodyBytes: BODY_BYTES,
-      random,
-    });
-  }
+  for (; owed >= 1; owed -= 1) add(systemClock.now());
 }, TICK_MS);
 
-process.on('message', ({ rate = perSecond }: ServiceRequest) => {
+function add(at: number): void {
+  const index = Math.floor(made / states.length);
+  addMessage(states[made % states.length]!, { index, now: at, kind: 'delivered', bodyBytes: BODY_BYTES, random });
+  made += 1;
+}
+
+process.on('message', ({ rate = perSecond, past }: ServiceRequest) => {
   perSecond = rate;
+  const messages = (past?.entries ?? 0) / ENTRIES_OF_DELIVERY;
+  const began = systemClock.now() - (past?.ms ?? 0);
+  for (let n = 0; n < messages; n += 1) add(began + Math.floor((n / messages) * past!.ms));
   process.send!({ logged: states.map(({ log }) => log.nextSequence) } satisfies ServiceResponse);
 });
 process.on('disconnect', () => process.exit());

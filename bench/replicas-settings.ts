@@ -5,9 +5,11 @@ export interface BenchAccount {
   readonly token: string;
 }
 
-/** Log entries per second from now on; absent: as before. */
 export interface ServiceRequest {
+  /** Log entries per second from now on; absent: as before. */
   readonly rate?: number;
+  /** Log entries of the past, spread over this time. The log must be empty. */
+  readonly past?: { readonly entries: number; readonly ms: number };
 }
 
 /** First message of the service. */
@@ -29,8 +31,8 @@ export interface DaemonSettings {
   readonly storage: object;
   readonly service: string;
   readonly accounts: readonly BenchAccount[];
-  /** Interval of reading each log. */
-  readonly logsEvery: string;
+  /** Interval of reading each log. Absent: client and collectors have their default settings. */
+  readonly logsEvery: string | undefined;
 }
 
 /** Returns a configuration in which each account has a policy in mode enforce. JSON is YAML. */
@@ -41,8 +43,10 @@ export function daemonConfig({ listen, storage, service, accounts, logsEvery }: 
     accounts: accounts.map(({ name, token }) => ({
       name,
       messageApi: { url: service, token },
-      client: { requestsPerSecond: 100, requestsPerDay: 10_000_000 },
-      collectors: { logs: { every: logsEvery, lag: '1s' } },
+      ...(logsEvery !== undefined && {
+        client: { requestsPerSecond: 100, requestsPerDay: 10_000_000 },
+        collectors: { logs: { every: logsEvery, lag: '1s' } },
+      }),
     })),
     policies: accounts.map(({ name }) => ({
       name: `resume-${name}`,

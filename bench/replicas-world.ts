@@ -30,7 +30,8 @@ export interface WorldOptions {
   readonly replicas: number;
   readonly accounts: number;
   readonly leaseMs: number;
-  readonly logsEvery: string;
+  /** Interval of reading each log. Absent: the default settings. */
+  readonly logsEvery?: string;
 }
 
 /** One daemon, in one process after the other. */
