@@ -257,7 +257,7 @@ function line(name: string, rounds: readonly Round[], what: keyof Round): void {
   const share = figures(rounds.map((round) => round[what].rate / round.floor.rate)).median;
   const cpu = figures(rounds.map((round) => round[what].cpu)).median;
   const cpuShare = figures(rounds.map((round) => round.floor.cpu / round[what].cpu)).median;
-  const shares = [share.toFixed(2).padStart(10), cpu.toFixed(1).padStart(9), cpuShare.toFixed(2).padStart(10)];
+  const shares = [share.toFixed(2).padStart(10), cpu.toFixed(2).padStart(9), cpuShare.toFixed(3).padStart(10)];
   console.log(`${name.padEnd(46)}${cells.join('')}${shares.join('')}`);
 }
 

@@ -9,7 +9,7 @@ import { runEmulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { freePort } from '../test/support/free-port.ts';
-import { figures, pause, residentBytes, stop, untilScraped } from './measure.ts';
+import { cpuMs, figures, pause, residentBytes, stop, sum, untilScraped } from './measure.ts';
 
 const ENTRIES = Number(process.env['ENTRIES'] ?? 100_000);
 const ROUNDS = Number(process.env['ROUNDS'] ?? 15);
@@ -99,7 +99,19 @@ const pages: readonly (readonly [name: string, path: string])[] = [
 console.log(`${ENTRIES} dead letters, ${incidents.length} incidents\n`);
 const floor = await measure('/-/healthy');
 print('floor: the health probe', floor);
-for (const [name, path] of pages) print(name, await measure(path), floor.median);
+const all: Measured[] = [];
+for (const [name, path] of pages) {
+  const page = await measure(path);
+  all.push(page);
+  print(name, page, floor.median);
+}
+const total = (pick: (page: Measured) => number): number => sum(all.map(pick));
+print('all pages', {
+  median: total(({ median }) => median),
+  max: total(({ max }) => max),
+  cpu: total(({ cpu }) => cpu),
+  bytes: total(({ bytes }) => bytes),
+});
 console.log(`\nresident: ${grouped} after the grouping, ${resident()} after the pages`);
 
 function resident(): string {
@@ -128,12 +140,15 @@ async function groupedIncidents(): Promise<readonly { readonly id: string; reado
 interface Measured {
   readonly median: number;
   readonly max: number;
+  /** CPU time of the daemon for a page, all threads, in milliseconds. */
+  readonly cpu: number;
   readonly bytes: number;
 }
 
 async function measure(path: string): Promise<Measured> {
   const times: number[] = [];
   let bytes = 0;
+  let cpuBefore = 0;
   for (let round = -1; round < ROUNDS; round++) {
     const begun = performance.now();
     const response = await fetch(`${address}${path}`, {
@@ -143,14 +158,16 @@ async function measure(path: string): Promise<Measured> {
     if (!response.ok) throw new Error(`${path} answered ${response.status}`);
     // The first round is a warm-up.
     if (round >= 0) times.push(performance.now() - begun);
+    else cpuBefore = cpuMs(child.pid!);
   }
   const { median, max } = figures(times);
-  return { median, max, bytes };
+  return { median, max, cpu: (cpuMs(child.pid!) - cpuBefore) / ROUNDS, bytes };
 }
 
-function print(name: string, { median, max, bytes }: Measured, against?: number): void {
+function print(name: string, { median, max, cpu, bytes }: Measured, against?: number): void {
   const ratio = against === undefined ? '' : `${(median / against).toFixed(1)} × floor`;
-  const cells = [`${median.toFixed(1)} ms`, `at most ${max.toFixed(1)} ms`, `${Math.ceil(bytes / 1_000)} kB`, ratio];
+  const times = [`${median.toFixed(1)} ms`, `at most ${max.toFixed(1)} ms`, `CPU ${cpu.toFixed(2)} ms`];
+  const cells = [...times, `${Math.ceil(bytes / 1_000)} kB`, ratio];
   console.log(`${name.padEnd(36)}${cells.map((cell) => cell.padStart(18)).join('')}`);
 }
 

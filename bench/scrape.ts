@@ -12,6 +12,8 @@ import type { Ask, Ready, Told } from './scrape-series.ts';
 
 const SIZES = (process.env['SERIES'] ?? '1000,10000,100000,500000').split(',').map(Number);
 const ROUNDS = Number(process.env['ROUNDS'] ?? 7);
+/** False to leave out the memory. */
+const HAS_MEMORY = process.env['MEMORY'] !== 'no';
 
 const CONTESTANTS = [
   { name: 'prom-client', kind: 'plain', headers: {} },
@@ -92,12 +94,25 @@ async function contestant(
   return { child, port };
 }
 
+async function memory(): Promise<void> {
+  console.log('\nmemory of 100,000 series');
+  for (const kind of ['plain', 'opsd', 'counters']) {
+    const { child, port } = await contestant(kind, 100_000);
+    const written = await ask(child, { what: 'memory' });
+    for (const { headers } of CONTESTANTS) await scrape(port, headers);
+    const scraped = await ask(child, { what: 'memory' });
+    const what = { plain: 'prom-client', opsd: 'opsd', counters: 'opsd, counters alone' }[kind]!;
+    console.log(`${what.padEnd(28)}written ${mega(written)}, scraped in every way ${mega(scraped)}`);
+    await stop(child);
+  }
+}
+
 for (const size of SIZES) {
   console.log(`\n${size.toLocaleString('en')} series, medians of ${ROUNDS}`);
   console.log(
-    `${''.padEnd(28)}  nothing changed                        one in ten changed                           body`,
+    `${''.padEnd(28)}  nothing changed                          one in ten changed                             body`,
   );
-  console.log(`${''.padEnd(28)}${'   total     CPU longest  x CPU  x long'.repeat(2)}`);
+  console.log(`${''.padEnd(28)}${'   total     CPU longest   x CPU  x long'.repeat(2)}`);
   let plain: { readonly still: Cost; readonly changed: Cost } | undefined;
   for (const { name, kind, headers } of CONTESTANTS) {
     const { child, port } = await contestant(kind, size);
@@ -111,21 +126,12 @@ for (const size of SIZES) {
   }
 }
 
-console.log('\nmemory of 100,000 series');
-for (const kind of ['plain', 'opsd', 'counters']) {
-  const { child, port } = await contestant(kind, 100_000);
-  const written = await ask(child, { what: 'memory' });
-  for (const { headers } of CONTESTANTS) await scrape(port, headers);
-  const scraped = await ask(child, { what: 'memory' });
-  const what = { plain: 'prom-client', opsd: 'opsd', counters: 'opsd, counters alone' }[kind]!;
-  console.log(`${what.padEnd(28)}written ${mega(written)}, scraped in every way ${mega(scraped)}`);
-  await stop(child);
-}
+if (HAS_MEMORY) await memory();
 agent.destroy();
 
 function cost({ wallMs, busyMs, longestMs }: Cost, floor: Cost): string {
-  const ms = [wallMs, busyMs, longestMs].map((value) => value.toFixed(1).padStart(8));
-  const ratios = [floor.busyMs / busyMs, floor.longestMs / longestMs].map((value) => value.toFixed(1).padStart(7));
+  const ms = [wallMs, busyMs, longestMs].map((value) => value.toFixed(2).padStart(8));
+  const ratios = [floor.busyMs / busyMs, floor.longestMs / longestMs].map((value) => value.toFixed(2).padStart(8));
   return [...ms, ...ratios].join('');
 }
 

@@ -23,6 +23,8 @@ const FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
 const ALERTMANAGER = '/usr/bin/prometheus-alertmanager';
 const ROUNDS = Number(process.env['ROUNDS'] ?? 11);
 const MEMORY_AFTER_MS = 60_000;
+/** False to leave out the memory. */
+const HAS_MEMORY = process.env['MEMORY'] !== 'no';
 
 const folder = mkdtempSync(join(tmpdir(), 'opsd-bench-'));
 process.env['XDG_CACHE_HOME'] = folder;
@@ -119,6 +121,14 @@ async function memoryAfterAMinute(args: readonly string[], port: number): Promis
   return bytes;
 }
 
+async function memory(): Promise<void> {
+  const runPort = await freePort();
+  const run = await memoryAfterAMinute(['run', '--config', daemonConfig(runPort, 'memory')], runPort);
+  const demoPort = await freePort();
+  const demo = await memoryAfterAMinute(['demo', '--listen', `127.0.0.1:${demoPort}`, '--seed', '1'], demoPort);
+  console.log(`\nresident memory after a minute: opsd run ${mega(run)} MB, opsd demo ${mega(demo)} MB`);
+}
+
 /** Commands, with a running daemon. */
 async function commandTimes(): Promise<void> {
   const port = await freePort();
@@ -163,11 +173,7 @@ try {
   for (const { name, cpu } of contestants) console.log(line(name, figures(cpu), floorCpu));
   await commandTimes();
 
-  const runPort = await freePort();
-  const run = await memoryAfterAMinute(['run', '--config', daemonConfig(runPort, 'memory')], runPort);
-  const demoPort = await freePort();
-  const demo = await memoryAfterAMinute(['demo', '--listen', `127.0.0.1:${demoPort}`, '--seed', '1'], demoPort);
-  console.log(`\nresident memory after a minute: opsd run ${mega(run)} MB, opsd demo ${mega(demo)} MB`);
+  if (HAS_MEMORY) await memory();
   console.log(`package, packed: ${(packedBytes / 1e6).toFixed(1)} MB`);
 } finally {
   await stop(emulator);

@@ -137,8 +137,15 @@ describe('a release', () => {
     const writing = Object.keys(found).filter((name) =>
       Object.values(found[name]!.permissions ?? {}).includes('write'),
     );
-    expect(writing.filter((name) => !needs(name).includes('checks') || !needs(name).includes('versions'))).toEqual([]);
+    const first = ['versions', 'checks', 'drift'];
+    expect(writing.filter((name) => !first.every((other) => needs(name).includes(other)))).toEqual([]);
     expect(found['checks']!.uses).toBe('./.github/workflows/checks.yaml');
+  });
+
+  test('compares the speed with the last release, which needs all tags', () => {
+    const { steps: found = [] } = workflow('release.yaml').jobs['drift']!;
+    expect(found[0]!.with).toMatchObject({ 'fetch-depth': 0 });
+    expect(found.at(-1)!.run).toMatch(/git tag --merged HEAD\^ --list 'v\*'[^]*npm run --silent bench:drift/);
   });
 
   test('publishes the package last, because its version can never be published again', () => {

@@ -1,6 +1,7 @@
-/** The benches start and print their figures. Here the sizes are tiny, and the figures mean nothing. */
+/** The benches start and print their figures, also those that `bench:drift` compares. Here the sizes are tiny, and the figures mean nothing. */
 import { expect, test } from 'vitest';
 import { OWN_SERVERS } from '../support/postgres/servers.ts';
+import { BENCHES, valueIn } from '../../bench/drift-figures.ts';
 import { start } from '../support/program.ts';
 
 interface Run {
@@ -25,6 +26,21 @@ const RUNS: readonly Run[] = [
     script: 'policy',
     sizes: { ENTRIES: 200, ROUNDS: 1, WORKFLOWS: 3 },
     prints: [/^CPU of one plan: median \d+ ms \(\d+ to \d+\), \d+ plans$/m, /^resident at most \d+ MB, \d+ MB of it/m],
+  },
+  {
+    script: 'pages',
+    sizes: { ENTRIES: 200, ROUNDS: 1 },
+    prints: [/^floor: the health probe +[\d.]+ ms +at most [\d.]+ ms +CPU [\d.]+ ms +\d+ kB/m],
+  },
+  {
+    script: 'scrape',
+    sizes: { SERIES: 1_000, ROUNDS: 1, MEMORY: 'no' },
+    prints: [/^prom-client(?: +[\d.]+){10} +[\d.]+ MB$/m],
+  },
+  {
+    script: 'freshness',
+    sizes: { OBSERVED_MS: 1_000, LOGS_EVERY_MS: 1_000, ACCOUNTS: 2, BACKLOG: 300 },
+    prints: [/^at rest, 2 accounts +\d+(?: +[\d.]+ s){3}/m, /: 300 entries waited; fresh again after [\d.]+ s$/m],
   },
   {
     script: 'emulator publishes',
@@ -67,4 +83,9 @@ test.each(RUNS)('the bench $script prints its figures', async ({ script, sizes, 
   const bench = start(process.execPath, ['--expose-gc', `${folder}/${name}.ts`, ...sections], { env });
   expect(await bench.ended, bench.stderr()).toEqual({ code: 0, signal: null });
   for (const line of prints) expect(bench.stdout()).toMatch(line);
+  const compared = BENCHES.find((one) => one.name === script)?.figures ?? [];
+  for (const figure of compared) {
+    if (/PostgreSQL/.test(figure.name) && OWN_SERVERS.length === 0) continue;
+    expect(valueIn(bench.stdout(), figure), figure.name).toBeGreaterThan(0);
+  }
 });
