@@ -38,6 +38,8 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** Subquery of the texts in a JSON array: `IN ${members('?1')}`. */
   readonly members: (parameter: string) => string;
+  /** Table `wanted` with a column `value`: the texts in a JSON array, for a join that looks up each of them. */
+  readonly wanted: (parameter: string) => string;
   /** Subquery of the integers in a JSON array. */
   readonly numbers: (parameter: string) => string;
   /** Integer in a JSON text by the name of its member; NULL if it is missing. */

@@ -5,20 +5,26 @@ import { all, type Dialect, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 import { ACTIONS, actionRows } from './ledger-rows.ts';
 
-/** Returns the queries by name; `?2` is a JSON array of ids. They must stay fast with a million intents. */
-export const historyQueries = ({ members, jsonNumber }: Dialect) => ({
-  claims: `SELECT target, action FROM intents WHERE account = ?1 AND active = 1 AND target IN ${members('?2')}`,
-  operationClaims: `SELECT target, action FROM operation_claims WHERE account = ?1 AND target IN ${members('?2')}`,
-  // A run that got its id from a resume counts before an entry of it that was acted on.
-  lineagesOfRuns: `SELECT subject AS run_id, lineage FROM intents
-      WHERE account = ?1 AND subject IN ${members('?2')} AND lineage IS NOT NULL
-    UNION ALL SELECT o.new_run_id, i.lineage FROM outcomes o JOIN intents i ON i.id = o.intent_id
-      WHERE i.account = ?1 AND o.new_run_id IN ${members('?2')} AND i.lineage IS NOT NULL`,
+/**
+ * Returns the queries by name; `?2` is a JSON array of ids. They must stay fast with a million intents. SQLite does not
+ * reorder a `CROSS JOIN`: it looks up each id.
+ */
+export const historyQueries = ({ members, wanted, jsonNumber }: Dialect) => ({
+  claims: `SELECT target, action FROM ${wanted('?2')} CROSS JOIN intents
+    WHERE account = ?1 AND active = 1 AND target = wanted.value`,
+  operationClaims: `SELECT target, action FROM ${wanted('?2')} CROSS JOIN operation_claims
+    WHERE account = ?1 AND target = wanted.value`,
+  // A run that got its id from a resume counts before an entry of it that was acted on. A condition on the lineage would
+  // make SQLite walk all lineages of the account.
+  lineagesOfRuns: `SELECT subject AS run_id, lineage FROM ${wanted('?2')} CROSS JOIN intents
+      WHERE account = ?1 AND subject = wanted.value
+    UNION ALL SELECT o.new_run_id, i.lineage FROM ${wanted('?2')} CROSS JOIN outcomes o JOIN intents i ON i.id = o.intent_id
+      WHERE i.account = ?1 AND o.new_run_id = wanted.value`,
   resumedRuns: `SELECT o.new_run_id, i.subject FROM outcomes o JOIN intents i ON i.id = o.intent_id
     WHERE i.account = ?1 AND o.new_run_id IN ${members('?2')} ORDER BY o.id`,
   histories: `SELECT lineage, count(*) AS known, max(at) AS last_at, max(${jsonNumber('proposal', 'attempt')}) AS attempt
-    FROM intents
-    WHERE account = ?1 AND lineage IN ${members('?2')} AND active = 1 GROUP BY lineage`,
+    FROM ${wanted('?2')} CROSS JOIN intents
+    WHERE account = ?1 AND lineage = wanted.value AND active = 1 GROUP BY lineage`,
   resumes: `SELECT lineage, target AS "dlqId", at, ${jsonNumber('proposal', 'failedAt')} AS "failedAt" FROM intents
     WHERE account = ?1 AND lineage IN ${members('?2')} AND active = 1 AND action = 'workflow-dlq.resume'`,
   actionsOn: `${ACTIONS} WHERE i.id IN (
@@ -27,41 +33,66 @@ export const historyQueries = ({ members, jsonNumber }: Dialect) => ({
     ) AND (CAST(?1 AS TEXT) IS NULL OR i.account = ?1) ORDER BY i.id DESC`,
 });
 
+/** Number of ids of one query. The texts of a whole listing would be large, and live long. */
+const PART_IDS = 1_000;
+
+function* partsOf(ids: Iterable<string>): Generator<readonly string[]> {
+  let part: string[] = [];
+  for (const id of ids) {
+    if (part.push(id) < PART_IDS) continue;
+    yield part;
+    part = [];
+  }
+  yield part;
+}
+
 export function createHistory({ database }: Journal): History {
   const queries = historyQueries(database.dialect);
 
-  /** Reads rows of ids, which may repeat: a set of 100,000 ids would cost more than it saves. */
-  function* rowsOf<R = Row>(name: keyof typeof queries, account: string, ids: Iterable<string>): Work<readonly R[]> {
-    const wanted = [...ids];
-    return wanted.length === 0 ? [] : yield* all<R>(queries[name], account, JSON.stringify(wanted));
+  /** Reads rows of ids. A join has rows for each repetition of an id. */
+  function* rowsOf<R = Row>(name: keyof typeof queries, account: string, ids: readonly string[]): Work<readonly R[]> {
+    return ids.length === 0 ? [] : yield* all<R>(queries[name], account, JSON.stringify(ids));
   }
 
   function* claims(account: string, targets: Iterable<string>): Work<ReadonlyMap<string, ActionType>> {
-    const wanted = [...targets];
-    const byOperators = yield* rowsOf('operationClaims', account, wanted);
-    const rows = [...byOperators, ...(yield* rowsOf('claims', account, wanted))];
-    return new Map(rows.map((row) => [String(row['target']), row['action'] as ActionType]));
+    const found = new Map<string, ActionType>();
+    for (const ids of partsOf(targets)) {
+      const byOperators = yield* rowsOf('operationClaims', account, ids);
+      const byIntents = yield* rowsOf('claims', account, ids);
+      for (const row of [...byOperators, ...byIntents]) found.set(String(row['target']), row['action'] as ActionType);
+    }
+    return found;
   }
 
   function* histories(account: string, lineages: Iterable<string>): Work<ReadonlyMap<string, LineageHistory>> {
-    const rows = yield* rowsOf('histories', account, lineages);
-    return new Map(rows.map((row) => [String(row['lineage']), historyOf(row)]));
+    const found = new Map<string, LineageHistory>();
+    for (const ids of partsOf(lineages)) {
+      // An intent is counted once for each time that its lineage is wanted.
+      for (const row of yield* rowsOf('histories', account, [...new Set(ids)]))
+        found.set(String(row['lineage']), historyOf(row));
+    }
+    return found;
   }
 
   function* lineagesOfRuns(account: string, runIds: Iterable<string>): Work<ReadonlyMap<string, LineageHistory>> {
-    const rows = yield* rowsOf('lineagesOfRuns', account, runIds);
-    const lineages = new Map(rows.map((row) => [String(row['run_id']), String(row['lineage'])]));
-    const known = yield* histories(account, lineages.values());
-    return new Map([...lineages].map(([run, lineage]) => [run, known.get(lineage) ?? { lineage, attempts: 0 }]));
+    const found = new Map<string, LineageHistory>();
+    for (const ids of partsOf(runIds)) {
+      const rows = yield* rowsOf('lineagesOfRuns', account, ids);
+      const lineages = new Map<string, string>();
+      for (const row of rows) if (row['lineage'] !== null) lineages.set(String(row['run_id']), String(row['lineage']));
+      const known = yield* histories(account, lineages.values());
+      for (const [run, lineage] of lineages) found.set(run, known.get(lineage) ?? { lineage, attempts: 0 });
+    }
+    return found;
   }
 
   function* resumes(account: string, lineages: Iterable<string>): Work<ReadonlyMap<string, readonly Resume[]>> {
-    const found = yield* rowsOf<Resume & { readonly lineage: string }>('resumes', account, lineages);
+    const found = yield* rowsOf<Resume & { readonly lineage: string }>('resumes', account, [...lineages]);
     return Map.groupBy(found, ({ lineage }) => lineage);
   }
 
   function* resumedFrom(account: string, runIds: Iterable<string>): Work<ReadonlyMap<string, string>> {
-    const rows = yield* rowsOf('resumedRuns', account, runIds);
+    const rows = yield* rowsOf('resumedRuns', account, [...runIds]);
     return new Map(rows.map((row) => [String(row['new_run_id']), String(row['subject'])]));
   }
 

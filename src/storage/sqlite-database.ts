@@ -7,6 +7,7 @@ import { transaction } from './sqlite-transaction.ts';
 const SQLITE: Dialect = {
   name: 'sqlite',
   members: (parameter) => `(SELECT value FROM json_each(${parameter}))`,
+  wanted: (parameter) => `json_each(${parameter}) AS wanted`,
   numbers: (parameter) => `(SELECT value FROM json_each(${parameter}))`,
   jsonNumber: (text, member) => `json_extract(${text}, '$.${member}')`,
   position: (text, part) => `instr(${text}, ${part})`,

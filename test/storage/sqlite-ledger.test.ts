@@ -95,6 +95,12 @@ test('a lineage is identified by the run of a resume, and counts only actions th
   });
   expect((await ledger.lineagesOfRuns('staging', ['wfr_new'])).get('wfr_new')).toBeUndefined();
   expect((await ledger.lineagesOfRuns('production', ['wfr_other'])).get('wfr_other')).toBeUndefined();
+  // A listing has many ids, and some of them several times.
+  const many = Array.from({ length: 2_500 }, (_, index) => (index % 1_200 === 1_199 ? 'wfr_new' : `wfr_${index}`));
+  expect([...(await ledger.lineagesOfRuns('production', many)).keys()]).toEqual(['wfr_new']);
+  expect([...(await ledger.claims('production', [...many, 'a', 'a']))]).toEqual([['a', 'workflow-dlq.resume']]);
+  const repeatedly = await ledger.histories('production', [...many, 'lin-9', 'lin-9']);
+  expect([...repeatedly]).toMatchObject([['lin-9', { attempts: 1 }]]);
   const second = await intentFor(ledger, 'b', { lineage: 'lin-9' }, 5_000);
   expect((await ledger.histories('production', ['lin-9'])).get('lin-9')).toMatchObject({
     attempts: 2,

@@ -8,6 +8,7 @@ export const POSTGRES: Dialect = {
     /^\?\d*$/.test(parameter)
       ? `(SELECT unnest(CAST(${parameter} AS text[])))`
       : `(SELECT json_array_elements_text(CAST(${parameter} AS json)))`,
+  wanted: (parameter) => `unnest(CAST(${parameter} AS text[])) AS wanted (value)`,
   numbers: (parameter) => `(SELECT CAST(json_array_elements_text(CAST(${parameter} AS json)) AS bigint))`,
   jsonNumber: (text, member) => `CAST(CAST(${text} AS json) ->> '${member}' AS bigint)`,
   position: (text, part) => `strpos(${text}, ${part})`,
