@@ -3,9 +3,9 @@ import type { Config } from '#config/config.ts';
 import { missedFilter } from '#automate/guardrails/read-guards.ts';
 import type { Acknowledgments } from '#automate/ledger/acknowledgments.ts';
 import type { Intents } from '#automate/ledger/intents.ts';
-import { deadLetterFacts } from '#automate/policies/entry-facts.ts';
 import { evaluate } from '#automate/policies/evaluate.ts';
 import type { Policy } from '#automate/policies/policy.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { IncidentWatch, type OpenResume } from '#observe/incidents/incident-watch.ts';
 import type { Incidents } from '#operate/api/api-deps.ts';
 import type { GenerationBase } from './generation-base.ts';
@@ -134,14 +134,15 @@ function selectedBy(
     const { action } = policy;
     if (action.type === 'message-dlq.delete' && 'missed' in policy) {
       return deadLetters.filter(
-        (one) => policy.missed(one, now) === undefined && policy.where.evaluate(deadLetterFacts(one, now)) === 'match',
+        (deadLetter) =>
+          policy.missed(deadLetter, now) === undefined && policy.where.evaluate({ deadLetter, now }) === 'match',
       ).length;
     }
     if (!('where' in policy) || !('filter' in policy)) return 0;
     const filter = policy.filter(now);
     const listed = runs.filter((entry) => missedFilter(entry, filter) === undefined);
-    const known = listed.map((entry) => ({ entry, attempts: lineages.get(entry.workflowRunId)?.attempts ?? 0 }));
-    return evaluate(policy, known, { filter, retention }, now).matched.length;
+    const attempts = ({ workflowRunId }: WorkflowDlqEntry) => lineages.get(workflowRunId)?.attempts ?? 0;
+    return evaluate(policy, listed, { filter, retention, attempts }, now).matched.length;
   }
 
   const counts = deps.allPolicies

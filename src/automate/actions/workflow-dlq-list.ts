@@ -2,6 +2,7 @@
 import type { ServiceClient, WorkflowDlqFilter } from '#service/api.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
+import { repeated } from '#foundation/platform/repeated.ts';
 import { RowMemory } from '#foundation/platform/row-memory.ts';
 
 export interface WorkflowDlqListing {
@@ -29,11 +30,10 @@ export async function listWorkflowDlq(
   signal: AbortSignal,
   options: { readonly clock: Clock; readonly maxPages: number },
 ): Promise<WorkflowDlqListing> {
-  const entries = new Map<string, WorkflowDlqEntry>();
+  const rows: WorkflowDlqEntry[] = [];
   const cursors = new Set<string>();
   const memory = new RowMemory();
   let pages = 0;
-  let rows = 0;
   let dropped = 0;
   let skew: number | undefined;
   let problem: string | undefined;
@@ -46,11 +46,10 @@ export async function listWorkflowDlq(
         { signal },
       );
       pages++;
-      rows += page.value.length;
       dropped += page.dropped;
       if (!memory.keep(page.value))
         throw new Error(`the rows of ${pages} pages need too much memory; use narrower filters`);
-      for (const entry of page.value) if (!entries.has(entry.dlqId)) entries.set(entry.dlqId, entry);
+      for (const row of page.value) rows.push(row);
       if (page.servedAt !== undefined) skew = nearerToZero(skew, options.clock.now() - page.servedAt);
       cursor = page.cursor;
       if (cursor === undefined || cursor === '') break;
@@ -60,15 +59,24 @@ export async function listWorkflowDlq(
   } catch (error) {
     problem = explain(error);
   }
+  const entries = eachOnce(rows);
   return {
     complete: problem === undefined,
     problem,
-    entries: [...entries.values()],
-    duplicates: rows - entries.size,
+    entries,
+    duplicates: rows.length - entries.length,
     dropped,
     pages,
     clockSkewMs: skew,
   };
+}
+
+/** Returns the first row of each dlqId. */
+function eachOnce(rows: readonly WorkflowDlqEntry[]): readonly WorkflowDlqEntry[] {
+  const several = repeated(rows, ({ dlqId }) => dlqId);
+  if (several.size === 0) return rows;
+  const seen = new Set<string>();
+  return rows.filter(({ dlqId }) => !several.has(dlqId) || (!seen.has(dlqId) && seen.add(dlqId)));
 }
 
 /**

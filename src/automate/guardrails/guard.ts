@@ -123,7 +123,6 @@ export type GuardedEntry = Pick<WorkflowDlqEntry, 'dlqId' | 'labels' | 'createdA
 /** Entry, with the data that ledger and stamps hold about its run. */
 export interface Candidate<E extends GuardedEntry = WorkflowDlqEntry> {
   readonly entry: E;
-  readonly lineage: string;
   /** Number of resumes so far, across all returns to the DLQ. */
   readonly attempts: number;
   /** Epoch milliseconds. Absent if only the stamp records the attempts. */

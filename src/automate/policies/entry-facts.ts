@@ -1,15 +1,11 @@
 /** Fields of entries that expressions can read, their types, and which of them may be absent. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import { parseStamp } from '#foundation/domain/lineage.ts';
-import {
-  FAILURE_CAUSES,
-  FAILURE_REASONS,
-  failureCause,
-  failureReason,
-  type FailureCause,
-  type FailureReason,
-} from '#foundation/domain/reason.ts';
+import { withoutStamps } from '#foundation/domain/lineage.ts';
+import { FAILURE_CAUSES, FAILURE_REASONS, failureCause, failureReason } from '#foundation/domain/reason.ts';
 import { FAILURE_FUNCTION_STATES, type WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+
+/** Value of a field. Times are epoch milliseconds, durations milliseconds. A missing field is undefined. */
+export type FieldValue = string | number | boolean | readonly string[] | undefined;
 
 /** Field that an expression can read: its type, and whether it can be absent. */
 export interface FactField {
@@ -27,20 +23,15 @@ export const maybe = (type: string): FactField => ({ type, optional: true });
 /** Field with one of these texts. */
 export const oneOfField = (values: readonly string[]): FactField => ({ type: 'string', optional: false, values });
 
-/**
- * Facts about an entry. Times are epoch milliseconds here and timestamps in expressions. `ageMs` and `expiresInMs` are
- * the durations `age` and `expiresIn` in expressions. `labels` are those without the daemon's own stamps.
- */
-export interface WorkflowEntryFacts extends Omit<WorkflowDlqEntry, 'createdAt' | 'responseStatus'> {
-  readonly failedAt: number;
-  readonly ageMs: number;
-  /** Milliseconds until the DLQ drops the entry; absent if the retention is unknown. */
-  readonly expiresInMs?: number;
-  readonly status?: number;
+/** Listed entry for expressions, at a time. */
+export interface WorkflowEntryFacts {
+  readonly entry: WorkflowDlqEntry;
   /** Number of resumes of this run so far. */
   readonly attempts: number;
-  readonly reason: FailureReason;
-  readonly cause: FailureCause;
+  /** Retention of the DLQ in milliseconds; absent if unknown. */
+  readonly retention?: number;
+  /** Epoch milliseconds. */
+  readonly now: number;
 }
 
 /** Fields of `entry` in expressions, in the order of their documentation. */
@@ -66,34 +57,35 @@ export const ENTRY_FIELDS: Readonly<Record<string, FactField>> = {
   callerIp: maybe('string'),
 };
 
-/**
- * @param known resumes of this run so far; the DLQ's retention in milliseconds, if known
- * @param now epoch milliseconds
- */
-export function entryFacts(
-  entry: WorkflowDlqEntry,
-  known: { readonly attempts: number; readonly retention?: number },
-  now: number,
-): WorkflowEntryFacts {
-  const { createdAt, responseStatus, labels, ...same } = entry;
-  return {
-    ...same,
-    failedAt: createdAt,
-    ageMs: Math.max(0, now - createdAt),
-    expiresInMs: known.retention && Math.max(0, createdAt + known.retention - now),
-    labels: labels.filter((label) => parseStamp(label) === undefined),
-    status: responseStatus,
-    attempts: known.attempts,
-    reason: failureReason(responseStatus, entry.responseText),
-    cause: failureCause(responseStatus, entry.responseText),
-  };
+/** Returns a field of an entry. `labels` are those without the daemon's own stamps. */
+export function entryField({ entry, attempts, retention, now }: WorkflowEntryFacts, field: string): FieldValue {
+  switch (field) {
+    case 'cause':
+      return failureCause(entry.responseStatus, entry.responseText);
+    case 'reason':
+      return failureReason(entry.responseStatus, entry.responseText);
+    case 'labels':
+      return withoutStamps(entry.labels);
+    case 'age':
+      return Math.max(0, now - entry.createdAt);
+    case 'attempts':
+      return attempts;
+    case 'failedAt':
+      return entry.createdAt;
+    case 'expiresIn':
+      return retention && Math.max(0, entry.createdAt + retention - now);
+    case 'status':
+      return entry.responseStatus;
+    default:
+      return entry[field as keyof WorkflowDlqEntry];
+  }
 }
 
-/** Fields of a dead message for expressions. Times are epoch milliseconds. */
-export interface DeadLetterFacts extends Omit<DeadLetter, 'account'> {
-  readonly ageMs: number;
-  readonly reason: string;
-  readonly cause: string;
+/** Dead message for expressions, at a time. */
+export interface DeadLetterFacts {
+  readonly deadLetter: DeadLetter;
+  /** Epoch milliseconds. */
+  readonly now: number;
 }
 
 /** Fields of `entry` in expressions. `failedAt` is the time of the callback. */
@@ -113,13 +105,18 @@ export const DEAD_LETTER_FIELDS: Readonly<Record<string, FactField>> = {
   createdAt: maybe('google.protobuf.Timestamp'),
 };
 
-/** @param now epoch milliseconds */
-export function deadLetterFacts(deadLetter: DeadLetter, now: number): DeadLetterFacts {
-  const { account: _, ...same } = deadLetter;
-  return {
-    ...same,
-    ageMs: Math.max(0, now - deadLetter.learnedAt),
-    reason: failureReason(deadLetter.status, undefined),
-    cause: failureCause(deadLetter.status, undefined),
-  };
+/** Returns a field of a dead message. */
+export function deadLetterField({ deadLetter, now }: DeadLetterFacts, field: string): FieldValue {
+  switch (field) {
+    case 'cause':
+      return failureCause(deadLetter.status, undefined);
+    case 'reason':
+      return failureReason(deadLetter.status, undefined);
+    case 'age':
+      return Math.max(0, now - deadLetter.learnedAt);
+    case 'failedAt':
+      return deadLetter.learnedAt;
+    default:
+      return deadLetter[field as keyof DeadLetter];
+  }
 }

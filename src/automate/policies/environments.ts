@@ -8,18 +8,19 @@ import { TRIGGER_KINDS } from '#foundation/domain/plan.ts';
 import {
   always,
   DEAD_LETTER_FIELDS,
+  deadLetterField,
   ENTRY_FIELDS,
+  entryField,
   maybe,
   oneOfField,
   type DeadLetterFacts,
   type WorkflowEntryFacts,
   type FactField,
+  type FieldValue,
 } from './entry-facts.ts';
 import type { PreconditionFacts } from './facts.ts';
 
 export type Fields = Readonly<Record<string, FactField>>;
-/** Values of fields. Times are epoch milliseconds, durations milliseconds. A missing field is absent. */
-export type FieldValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export interface ExpressionEnvironment<Facts> {
   readonly name: 'workflow-dlq' | 'message-dlq' | 'budget' | 'precondition';
@@ -27,7 +28,8 @@ export interface ExpressionEnvironment<Facts> {
   readonly variables: Readonly<Record<string, Fields>>;
   /** True if expressions may call facts. */
   readonly hasFacts: boolean;
-  valuesOf(facts: Facts): Readonly<Record<string, FieldValues>>;
+  /** Returns the value of a field of a variable. */
+  valueOf(facts: Facts, variable: string, field: string): FieldValue;
   /** Source of the fact functions. */
   factsOf(facts: Facts): PreconditionFacts | undefined;
 }
@@ -59,7 +61,7 @@ export const WORKFLOW_ENTRY: ExpressionEnvironment<WorkflowEntryFacts> = {
   name: 'workflow-dlq',
   variables: { entry: ENTRY_FIELDS },
   hasFacts: false,
-  valuesOf: ({ ageMs, expiresInMs, ...entry }) => ({ entry: { ...entry, age: ageMs, expiresIn: expiresInMs } }),
+  valueOf: (facts, _entry, field) => entryField(facts, field),
   factsOf: none,
 };
 
@@ -67,7 +69,7 @@ export const DEAD_LETTER: ExpressionEnvironment<DeadLetterFacts> = {
   name: 'message-dlq',
   variables: { entry: DEAD_LETTER_FIELDS },
   hasFacts: false,
-  valuesOf: ({ ageMs, learnedAt, ...deadLetter }) => ({ entry: { ...deadLetter, age: ageMs, failedAt: learnedAt } }),
+  valueOf: (facts, _entry, field) => deadLetterField(facts, field),
   factsOf: none,
 };
 
@@ -75,10 +77,7 @@ export const ACCOUNT_BUDGET: ExpressionEnvironment<{ readonly spend: BudgetFacts
   name: 'budget',
   variables: { spend: SPEND_FIELDS, budget: BUDGET_FIELDS },
   hasFacts: false,
-  valuesOf: ({ spend, budget }) => ({
-    spend: pick(spend, SPEND_FIELDS),
-    budget: pick(budget, BUDGET_FIELDS),
-  }),
+  valueOf: (facts, variable, field) => facts[variable as 'spend'][field as 'monthUsd'],
   factsOf: none,
 };
 
@@ -86,7 +85,7 @@ export const PRECONDITION: ExpressionEnvironment<PreconditionFacts> = {
   name: 'precondition',
   variables: {},
   hasFacts: true,
-  valuesOf: () => ({}),
+  valueOf: none,
   factsOf: (facts) => facts,
 };
 
@@ -117,8 +116,3 @@ export const FACT_FUNCTIONS: Readonly<Record<keyof PreconditionFacts, FactFuncti
   dlqFillRatio: { signature: 'dlqFillRatio(): double' },
   policyTripped: { signature: 'policyTripped(string, google.protobuf.Duration): bool' },
 };
-
-function pick(values: object, fields: Fields): FieldValues {
-  const all = values as FieldValues;
-  return Object.fromEntries(Object.keys(fields).map((name) => [name, all[name]]));
-}

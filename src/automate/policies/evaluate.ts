@@ -3,8 +3,8 @@
  */
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import type { Trigger, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
+import { failureCause, failureReason } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { entryFacts } from './entry-facts.ts';
 import type { WorkflowDlqPolicy } from './policy.ts';
 
 interface EvaluationFacts {
@@ -14,16 +14,12 @@ interface EvaluationFacts {
   readonly retention?: number;
   /** Trigger of the run. */
   readonly trigger?: Trigger;
+  /** Returns the number of resumes of an entry's run so far. */
+  readonly attempts: (entry: WorkflowDlqEntry) => number;
 }
 
-/** Listed entry, and the number of resumes of its run so far. */
-interface Listed {
-  readonly entry: WorkflowDlqEntry;
-  readonly attempts: number;
-}
-
-interface Evaluation<L extends Listed> {
-  readonly matched: readonly L[];
+interface Evaluation {
+  readonly matched: readonly WorkflowDlqEntry[];
   /** `select`: failed outside the selected time. `where`: the expression is false, or failed. */
   readonly left: readonly { readonly guard: 'select' | 'where'; readonly reason: string; readonly dlqId: string }[];
   /** Number of entries on which the expression failed; `left` includes them. */
@@ -36,32 +32,30 @@ interface Evaluation<L extends Listed> {
  *
  * @param now epoch milliseconds
  */
-export function evaluate<L extends Listed>(
+export function evaluate(
   policy: WorkflowDlqPolicy,
-  listed: readonly L[],
-  { filter, retention, trigger }: EvaluationFacts,
+  entries: readonly WorkflowDlqEntry[],
+  { filter, retention, trigger, attempts }: EvaluationFacts,
   now: number,
-): Evaluation<L> {
-  const matched: L[] = [];
+): Evaluation {
+  const matched: WorkflowDlqEntry[] = [];
   const left: { guard: 'select' | 'where'; reason: string; dlqId: string }[] = [];
   let errors = 0;
-  for (const one of listed) {
-    const { entry, attempts } = one;
-    const { dlqId } = entry;
+  for (const entry of entries) {
+    const { dlqId, responseStatus: status, responseText: text } = entry;
     const unselected = reasonToLeave(policy, entry, filter);
     if (unselected !== undefined) {
       left.push({ guard: 'select', reason: unselected, dlqId });
       continue;
     }
-    const seen = entryFacts(entry, { attempts, retention }, now);
-    const verdict = policy.where.evaluate(seen, trigger);
+    const verdict = policy.where.evaluate({ entry, attempts: attempts(entry), retention, now }, trigger);
     if (verdict === 'match') {
-      matched.push(one);
+      matched.push(entry);
       continue;
     }
     if (verdict === 'error') errors++;
-    const reason = verdict === 'error' ? 'the expression failed' : `${seen.cause} ${seen.status ?? seen.reason}`;
-    left.push({ guard: 'where', reason, dlqId });
+    const failure = `${failureCause(status, text)} ${status ?? failureReason(status, text)}`;
+    left.push({ guard: 'where', reason: verdict === 'error' ? 'the expression failed' : failure, dlqId });
   }
   return { matched, left, errors };
 }

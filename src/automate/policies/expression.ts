@@ -5,13 +5,8 @@
 import { Duration, Environment } from '@marcbachmann/cel-js/evaluator';
 import { matchesGlob } from '#foundation/domain/glob.ts';
 import type { Trigger } from '#foundation/domain/plan.ts';
-import {
-  FACT_FUNCTIONS,
-  TRIGGER_FIELDS,
-  type ExpressionEnvironment,
-  type Fields,
-  type FieldValues,
-} from './environments.ts';
+import { FACT_FUNCTIONS, TRIGGER_FIELDS, type ExpressionEnvironment, type Fields } from './environments.ts';
+import type { FieldValue } from './entry-facts.ts';
 import { withoutDays } from './expression-constants.ts';
 import { lint, type NamedCanary } from './expression-lint.ts';
 import type { PreconditionFacts } from './facts.ts';
@@ -71,7 +66,7 @@ export function compileExpression<Facts>(
     canaries,
     evaluate(facts, trigger) {
       try {
-        const values = language.values(environment.valuesOf(facts), trigger);
+        const values = language.values(facts, trigger);
         const result = language.asking(environment.factsOf(facts), () => program(values) as unknown);
         if (typeof result !== 'boolean') return 'error';
         return result ? 'match' : 'no';
@@ -82,13 +77,10 @@ export function compileExpression<Facts>(
   };
 }
 
-/** Class of one variable: the type checker distinguishes variables by their class. */
-type Constructor = new () => object;
-
 interface Language {
   readonly environment: Environment;
-  /** Facts in the types of the expression language. */
-  values(values: Readonly<Record<string, FieldValues>>, trigger: Trigger | undefined): Record<string, unknown>;
+  /** Variables in the types of the expression language. @throws {RangeError} if a list has too many values */
+  values(facts: unknown, trigger: Trigger | undefined): Record<string, unknown>;
   /** Runs `run` with `facts` as the source of the fact functions. */
   asking<T>(facts: PreconditionFacts | undefined, run: () => T): T;
 }
@@ -97,29 +89,24 @@ const languages = new Map<string, Language>();
 
 function languageOf<Facts>(environment: ExpressionEnvironment<Facts>): Language {
   let language = languages.get(environment.name);
-  if (language === undefined) {
-    language = makeLanguage({ ...environment.variables, trigger: TRIGGER_FIELDS }, environment.hasFacts);
-    languages.set(environment.name, language);
-  }
+  if (language === undefined) languages.set(environment.name, (language = makeLanguage(environment)));
   return language;
 }
 
-function makeLanguage(variables: Readonly<Record<string, Fields>>, hasFacts: boolean): Language {
+function makeLanguage<Facts>(source: ExpressionEnvironment<Facts>): Language {
   const environment = new Environment({ limits: { maxAstNodes: 300, maxDepth: 50 } });
-  const classes = new Map<string, Constructor>();
-  for (const [name, fields] of Object.entries(variables)) {
+  const register = <T>(name: string, fields: Fields, read: (facts: T, field: string) => FieldValue) => {
     const type = `${name[0]!.toUpperCase()}${name.slice(1)}`;
-    const ctor = class Variable {
-      readonly [field: string]: unknown;
-    };
-    classes.set(name, ctor);
-    environment
-      .registerType(type, {
-        ctor,
-        fields: Object.fromEntries(Object.entries(fields).map(([field, { type: of }]) => [field, of])),
-      })
-      .registerVariable(name, type);
-  }
+    const ctor = variableOf(fields, read);
+    const types = Object.entries(fields).map(([field, { type: of }]) => [field, of]);
+    environment.registerType(type, { ctor, fields: Object.fromEntries(types) }).registerVariable(name, type);
+    return ctor;
+  };
+  const classes = Object.entries(source.variables).map(
+    ([name, fields]) =>
+      [name, register<Facts>(name, fields, (facts, field) => source.valueOf(facts, name, field))] as const,
+  );
+  const TriggerVariable = register('trigger', TRIGGER_FIELDS, triggerField);
   environment.registerFunction('re(string, string): bool', (text: string, pattern: string) =>
     findsPattern(pattern, text),
   );
@@ -128,7 +115,7 @@ function makeLanguage(variables: Readonly<Record<string, Fields>>, hasFacts: boo
   );
   // An evaluation is synchronous, so no other evaluation can replace this value.
   let asked: PreconditionFacts | undefined;
-  for (const [name, { signature }] of hasFacts ? Object.entries(FACT_FUNCTIONS) : []) {
+  for (const [name, { signature }] of source.hasFacts ? Object.entries(FACT_FUNCTIONS) : []) {
     environment.registerFunction(signature, (first?: string, window?: Duration) => {
       const answer = asked?.[name as keyof PreconditionFacts](first ?? '', window?.valueOf() ?? 0);
       if (answer === undefined || Number.isNaN(answer)) throw new Error(`${name} is unknown`);
@@ -137,14 +124,11 @@ function makeLanguage(variables: Readonly<Record<string, Fields>>, hasFacts: boo
   }
   return {
     environment,
-    values(values, trigger) {
-      const all: Record<string, FieldValues> = { ...values, ...(trigger && { trigger: triggerValues(trigger) }) };
-      return Object.fromEntries(
-        Object.entries(all).map(([name, of]) => {
-          const instance = new (classes.get(name)!)();
-          return [name, Object.assign(instance, languageValues(of, variables[name]!))];
-        }),
-      );
+    values(facts, trigger) {
+      const values: Record<string, unknown> = {};
+      for (const [name, Variable] of classes) values[name] = new Variable(facts as Facts);
+      if (trigger !== undefined) values['trigger'] = new TriggerVariable(trigger);
+      return values;
     },
     asking(facts, run) {
       const before = asked;
@@ -158,27 +142,45 @@ function makeLanguage(variables: Readonly<Record<string, Fields>>, hasFacts: boo
   };
 }
 
-function triggerValues(trigger: Trigger): FieldValues {
-  return { kind: trigger.kind, ...(trigger.kind === 'alert' && { name: trigger.name }) };
+function triggerField(trigger: Trigger, field: string): FieldValue {
+  if (field === 'kind') return trigger.kind;
+  return trigger.kind === 'alert' ? trigger.name : undefined;
 }
 
-/** Converts values: integers become bigint, times Date, durations a class of the library. */
-function languageValues(values: FieldValues, fields: Fields): Record<string, unknown> {
-  const result: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(values)) {
-    if (value === undefined) continue;
-    if (typeof value === 'string') result[name] = value.slice(0, MAX_TEXT);
-    else if (typeof value === 'number') result[name] = languageNumber(value, fields[name]?.type);
-    else if (typeof value === 'boolean') result[name] = value;
-    else {
-      if (value.length > MAX_LABELS) throw new RangeError(`more than ${MAX_LABELS} values`);
-      result[name] = value.map((text) => text.slice(0, MAX_TEXT));
+/**
+ * Returns the class of one variable: the type checker distinguishes variables by their class. A field is converted when
+ * the expression reads it, because there are many entries, and most fields are not read.
+ */
+function variableOf<T>(fields: Fields, read: (facts: T, field: string) => FieldValue): new (facts: T) => object {
+  const lists = Object.keys(fields).filter((name) => fields[name]!.type.startsWith('list<'));
+  return class Variable {
+    readonly #facts: T;
+
+    static {
+      for (const [name, { type }] of Object.entries(fields)) {
+        const get = function (this: Variable) {
+          return languageValue(read(this.#facts, name), type);
+        };
+        Object.defineProperty(this.prototype, name, { get });
+      }
     }
-  }
-  return result;
+
+    constructor(facts: T) {
+      this.#facts = facts;
+      // A list that is too long is an error even if the expression does not read it.
+      for (const name of lists) languageValue(read(facts, name), '');
+    }
+  };
 }
 
-function languageNumber(value: number, type: string | undefined): unknown {
+/** Converts a value: integers become bigint, times Date, durations a class of the library. */
+function languageValue(value: FieldValue, type: string): unknown {
+  if (value === undefined || typeof value === 'boolean') return value;
+  if (typeof value === 'string') return value.slice(0, MAX_TEXT);
+  if (typeof value === 'object') {
+    if (value.length > MAX_LABELS) throw new RangeError(`more than ${MAX_LABELS} values`);
+    return value.some(({ length }) => length > MAX_TEXT) ? value.map((text) => text.slice(0, MAX_TEXT)) : value;
+  }
   if (type === 'google.protobuf.Duration') return Duration.fromMilliseconds(value);
   if (type === 'google.protobuf.Timestamp') return new Date(value);
   return type === 'int' ? BigInt(Math.trunc(value)) : value;

@@ -24,16 +24,12 @@ export function parseStamp(label: string): Stamp | undefined {
   return { instance: match[1]!, lineage: match[2]!, attempt: Number(match[3]) };
 }
 
-/**
- * Returns the newest stamp. If the service adds labels instead of replacing them, older stamps are present, too.
- *
- * @param instance only its stamps count; default: all
- */
-export function newestStamp(labels: readonly string[], instance?: string): Stamp | undefined {
+/** Returns the newest stamp. If the service adds labels instead of replacing them, older stamps are present, too. */
+export function newestStamp(labels: readonly string[]): Stamp | undefined {
   let newest: Stamp | undefined;
   for (const label of labels) {
     const stamp = parseStamp(label);
-    if (stamp === undefined || stamp.instance !== (instance ?? stamp.instance)) continue;
+    if (stamp === undefined) continue;
     if (newest === undefined || stamp.attempt > newest.attempt) newest = stamp;
   }
   return newest;
@@ -42,4 +38,10 @@ export function newestStamp(labels: readonly string[], instance?: string): Stamp
 /** Returns true if a label is the daemon's own stamp. Metrics exclude such labels. */
 export function isStamp(label: string): boolean {
   return label.startsWith('opsd:');
+}
+
+/** Returns the labels that are not valid stamps. */
+export function withoutStamps(labels: readonly string[]): readonly string[] {
+  // Few runs have a stamp, so most lists are not copied.
+  return labels.some(isStamp) ? labels.filter((label) => !STAMP.test(label)) : labels;
 }

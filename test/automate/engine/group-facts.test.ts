@@ -23,7 +23,7 @@ const baseline = (count: number): number => count / 143;
 test('by workflow, from the board and from the listing', () => {
   const policy = policyOf('workflow-dlq.resume');
   const listed = [seen[0]!, entry('e', MAIL, 1_440), entry('f', MAIL, 1_441)];
-  const arrivals = new Population(seen, listed, START).arrivals((one) => groupOf(policy, one));
+  const arrivals = new Population([listed, seen], START).arrivals((one) => groupOf(policy, one));
   expect(arrivals(INVOICE)).toEqual({ last10m: 2, last5m: 1, baseline10m: baseline(1) });
   expect(arrivals(MAIL)).toEqual({ last10m: 1, last5m: 1, baseline10m: baseline(1) });
   expect(arrivals('https://app.example.com/none')).toEqual({ last10m: 0, last5m: 0, baseline10m: 0 });
@@ -32,7 +32,7 @@ test('by workflow, from the board and from the listing', () => {
 test('by destination', () => {
   const policy = policyOf('workflow-dlq.resume', { ramp: { groupBy: 'destination' } });
   const others = [entry('g', 'https://other.example.com/x', 1)];
-  const arrivals = new Population(seen, others, START).arrivals((one) => groupOf(policy, one));
+  const arrivals = new Population([others, seen], START).arrivals((one) => groupOf(policy, one));
   expect(arrivals('app.example.com')).toEqual({ last10m: 3, last5m: 2, baseline10m: baseline(1) });
   expect(arrivals('other.example.com')).toEqual({ last10m: 1, last5m: 1, baseline10m: 0 });
 });

@@ -238,7 +238,8 @@ test('with any twins in any order, an unresumed run was never attempted, and a s
           ledger: w.ledger,
           rejections: new Rejections(),
         });
-        for (const { entry, attempts } of known) if (untried.has(entry.dlqId)) expect(attempts, entry.dlqId).toBe(0);
+        for (const entry of known.entries)
+          if (untried.has(entry.dlqId)) expect(known.attempts(entry), entry.dlqId).toBe(0);
         for (const { proposal, outcome } of await w.ledger.recentActions(100)) {
           if (outcome !== 'failed_again') continue;
           const sent = w.dlq.sent.findIndex(

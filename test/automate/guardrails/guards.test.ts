@@ -65,7 +65,6 @@ function read(over: Partial<ReadFacts> = {}): ReadFacts {
 function candidate(over: Partial<Candidate> = {}): Candidate {
   return {
     entry: entry(),
-    lineage: 'l1',
     attempts: 0,
     rejections: 0,
     sentBefore: false,

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { deadLetterFacts, entryFacts } from '#automate/policies/entry-facts.ts';
 import { ACCOUNT_BUDGET, DEAD_LETTER, PRECONDITION, WORKFLOW_ENTRY } from '#automate/policies/environments.ts';
 import type { BudgetFacts, KnownBudget } from '#foundation/domain/known-budget.ts';
 import type { PreconditionFacts } from '#automate/policies/facts.ts';
@@ -31,7 +30,7 @@ function compileWhere(source: string) {
 function verdict(source: string, over: Partial<WorkflowDlqEntry> = {}): string {
   const where = compileWhere(source);
   if (!where.ok) throw new Error(`${where.offset}: ${where.message}`);
-  return where.evaluate(entryFacts(entry(over), { attempts: 2 }, NOW));
+  return where.evaluate({ entry: entry(over), attempts: 2, now: NOW });
 }
 
 describe('constant parts are evaluated at load', () => {
@@ -107,6 +106,7 @@ describe('an expression that compiles', () => {
     expect(verdict('timestamp(entry.workflowUrl) < entry.failedAt')).toBe('error');
     const many = Array.from({ length: 257 }, (_, index) => `l${index}`);
     expect(verdict('!("x" in entry.labels)', { labels: many })).toBe('error');
+    expect(verdict('entry.cause == "transient"', { labels: many })).toBe('error');
   });
 
   test('sees truncated text, whatever an entry contains', () => {
@@ -118,7 +118,7 @@ describe('an expression that compiles', () => {
   test('treats a missing response as transient', () => {
     const { responseStatus: _, ...silent } = entry();
     const where = compileWhere('entry.reason == "no_response" && entry.cause == "transient"');
-    expect(where.ok && where.evaluate(entryFacts(silent, { attempts: 0 }, NOW))).toBe('match');
+    expect(where.ok && where.evaluate({ entry: silent, attempts: 0, now: NOW })).toBe('match');
   });
 });
 
@@ -206,7 +206,7 @@ describe('an entry whose DLQ forgets', () => {
     const where = compileWhere('has(entry.expiresIn) && entry.expiresIn <= duration("1h")');
     if (!where.ok) throw new Error(where.message);
     const known = { attempts: 0, retention: parseDuration(retention)! };
-    expect(where.evaluate(entryFacts(entry(), known, NOW))).toBe(expected);
+    expect(where.evaluate({ entry: entry(), ...known, now: NOW })).toBe(expected);
   });
 });
 
@@ -214,7 +214,7 @@ test('a pattern takes no longer on its worst text', () => {
   const where = compileWhere('has(entry.responseText) && re(entry.responseText, "^(a+)+$")');
   if (!where.ok) throw new Error(where.message);
   // A backtracking engine needs 2^60000 steps for it.
-  const facts = entryFacts(entry({ responseText: `${'a'.repeat(60_000)}b` }), { attempts: 0 }, NOW);
+  const facts = { entry: entry({ responseText: `${'a'.repeat(60_000)}b` }), attempts: 0, now: NOW };
   expect(where.evaluate(facts)).toBe('no');
 });
 
@@ -223,7 +223,7 @@ describe('the trigger', () => {
     'entry.attempts == 0 && trigger.kind == "alert" && has(trigger.name) && trigger.name == "Down"',
   );
   if (!where.ok) throw new Error(where.message);
-  const facts = entryFacts(entry(), { attempts: 0 }, NOW);
+  const facts = { entry: entry(), attempts: 0, now: NOW };
 
   test.each<[Trigger | undefined, string]>([
     [{ kind: 'alert', name: 'Down', key: 'k' }, 'match'],
@@ -255,7 +255,7 @@ describe('an expression over dead messages', () => {
     ['has(entry.topicName) && entry.topicName == "mails"', 'no'],
   ])('%s: %s', (source, expected) => {
     const where = compileExpression(source, DEAD_LETTER);
-    expect(where.ok && where.evaluate(deadLetterFacts(deadLetter, NOW))).toBe(expected);
+    expect(where.ok && where.evaluate({ deadLetter, now: NOW })).toBe(expected);
   });
 
   test('has the fields of a callback, not those of a run', () => {
@@ -374,7 +374,7 @@ test('any text compiles or is rejected with its place', () => {
     fc.property(source, (text) => {
       const where = compileWhere(text);
       if (where.ok) {
-        expect(['match', 'no', 'error']).toContain(where.evaluate(entryFacts(entry(), { attempts: 0 }, NOW)));
+        expect(['match', 'no', 'error']).toContain(where.evaluate({ entry: entry(), attempts: 0, now: NOW }));
       } else {
         expect(where.message).not.toBe('');
         expect(where.offset).toBeGreaterThanOrEqual(0);

@@ -85,7 +85,7 @@ describe('a compiled policy', () => {
   });
 });
 
-const listed = (one: WorkflowDlqEntry) => ({ entry: one, attempts: one.dlqId === 'tried' ? 2 : 0 });
+const attempts = ({ dlqId }: WorkflowDlqEntry) => (dlqId === 'tried' ? 2 : 0);
 
 describe('evaluation', () => {
   test('reports denied entries with the reason, and entries on which the expression failed', () => {
@@ -99,8 +99,8 @@ describe('evaluation', () => {
     ];
     const timed = list.map((one) => (one.dlqId === 'odd' ? one : { ...one, workflowRunId: '2025-01-01T00:00:00Z' }));
     const where = 'timestamp(entry.workflowRunId) < entry.failedAt && entry.cause == "transient" && entry.attempts < 2';
-    const result = evaluate(policy({ where }), timed.map(listed), { filter }, NOW);
-    expect(result.matched.map(({ entry }) => entry.dlqId)).toEqual(['dlq-1']);
+    const result = evaluate(policy({ where }), timed, { filter, attempts }, NOW);
+    expect(result.matched.map(({ dlqId }) => dlqId)).toEqual(['dlq-1']);
     expect(result.errors).toBe(1);
     expect(result.left).toEqual([
       { guard: 'select', reason: 'failed outside the selected time', dlqId: 'late' },
@@ -113,11 +113,11 @@ describe('evaluation', () => {
   test('leaves the runs of canaries, except to a manual plan', () => {
     const own = entry({ dlqId: 'own', labels: ['billing', 'opsd-canary'] });
     const every = policy({ where: 'entry.dlqId != ""' });
-    const { matched, left } = evaluate(every, [listed(own)], { filter: {} }, NOW);
+    const { matched, left } = evaluate(every, [own], { filter: {}, attempts }, NOW);
     expect(matched).toEqual([]);
     expect(left).toEqual([{ guard: 'select', reason: 'message of a canary', dlqId: 'own' }]);
     const manual = { ...every, manual: {} as never };
-    expect(evaluate(manual, [listed(own)], { filter: {} }, NOW).matched).toMatchObject([{ entry: own }]);
+    expect(evaluate(manual, [own], { filter: {}, attempts }, NOW).matched).toMatchObject([own]);
   });
 
   test('only ever narrows, and accounts for every entry', () => {
@@ -140,10 +140,10 @@ describe('evaluation', () => {
     );
     fc.assert(
       fc.property(entries, wheres, (list, where) => {
-        const { matched, left, errors } = evaluate(policy({ where }), list.map(listed), { filter: {} }, NOW);
+        const { matched, left, errors } = evaluate(policy({ where }), list, { filter: {}, attempts }, NOW);
         expect(matched.length + left.length).toBe(list.length);
         expect(left.filter(({ reason }) => reason === 'the expression failed')).toHaveLength(errors);
-        for (const { entry } of matched) expect(list).toContain(entry);
+        for (const entry of matched) expect(list).toContain(entry);
       }),
     );
   });

@@ -5,75 +5,122 @@
  * another run.
  */
 import { hash } from 'node:crypto';
-import { isStamp, newestStamp, parseStamp, type Stamp } from '#foundation/domain/lineage.ts';
+import { parseStamp } from '#foundation/domain/lineage.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { repeated } from '#foundation/platform/repeated.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Candidate } from '../../guardrails/guard.ts';
+import type { LineageHistory } from '../../ledger/history.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 
-/** Returns the candidates, oldest failure first: the entries that expire first are repaired first. */
+/** Listed entries, and the history of each. A candidate is made on request, because there are many entries. */
+export interface Candidates {
+  /** Oldest failure first: the entries that expire first are repaired first. */
+  readonly entries: readonly WorkflowDlqEntry[];
+  /** Number of resumes of an entry's run so far. */
+  readonly attempts: (entry: WorkflowDlqEntry) => number;
+  lineage(entry: WorkflowDlqEntry): string;
+  /** @param facts facts that depend on the policies */
+  of(entry: WorkflowDlqEntry, facts: Pick<Candidate, 'ownedBy' | 'firstMatchedAt'>): Candidate;
+}
+
+/** History of a run, from the ledger and from stamps. */
+interface RunHistory {
+  /** Absent if neither has one: it follows from the id of the run. */
+  lineage?: string;
+  attempts: number;
+  lastAttemptAt?: number;
+  /** Name of another instance. */
+  stampedBy?: string;
+}
+
 export async function candidates(
   account: string,
-  entries: readonly WorkflowDlqEntry[],
+  listed: readonly WorkflowDlqEntry[],
   { ledger, rejections }: Pick<EngineParts, 'ledger' | 'rejections'>,
-): Promise<Candidate[]> {
+): Promise<Candidates> {
+  const entries = listed.toSorted(byAge);
   const resumed = await ledger.lineagesOfRuns(
     account,
-    entries.map(({ workflowRunId }) => workflowRunId),
+    entries.values().map(({ workflowRunId }) => workflowRunId),
   );
-  const stamps = stampsOf(entries, ledger.instance);
-  const stamped = entries.map((entry) => {
-    const { workflowRunId } = entry;
-    const { own, foreign } = stamps.get(workflowRunId) ?? {};
-    const history = resumed.get(workflowRunId);
-    const lineage = history?.lineage ?? own?.lineage ?? newLineage(account, workflowRunId);
-    return { entry, own, foreign, history, lineage };
-  });
-  const unresumed = stamped.filter(({ history }) => history === undefined).map(({ lineage }) => lineage);
-  const histories = await ledger.histories(account, unresumed);
+  const stamped = stampedRuns(listed, { instance: ledger.instance, resumed });
+  const historyOf = (run: string): RunHistory | undefined => stamped.get(run) ?? resumed.get(run);
+  const lineageOf = (run: string): string => historyOf(run)?.lineage ?? newLineage(account, run);
+  const taken = new Set<string>();
+  const histories = await ledger.histories(account, unresumed());
+  for (const { workflowRunId: run } of histories.size === 0 ? [] : entries) {
+    const history = resumed.has(run) ? undefined : histories.get(lineageOf(run));
+    if (history === undefined) continue;
+    const { attempts = 0, stampedBy } = stamped.get(run) ?? {};
+    stamped.set(run, { ...history, attempts: Math.max(attempts, history.attempts), stampedBy });
+  }
   const claims = await ledger.claims(
     account,
-    entries.map(({ dlqId }) => dlqId),
+    entries.values().map(({ dlqId }) => dlqId),
   );
-  const taken = new Set<string>();
-  return stamped
-    .sort((a, b) => byAge(a.entry, b.entry))
-    .map(({ entry, own, foreign, lineage, history = histories.get(lineage) }) => {
-      const refused = rejections.of(account, entry.dlqId);
-      const lineageTaken = taken.has(lineage);
-      taken.add(lineage);
+
+  /** Yields the lineages of runs that the ledger does not know, and notes the entries whose lineage is taken. */
+  function* unresumed(): Generator<string> {
+    // A new lineage is not kept, because there are many. Another run has it only if the history of that run has it.
+    const several = repeated(entries, ({ workflowRunId }) => workflowRunId);
+    const known = new Set<string | undefined>();
+    for (const histories of [stamped, resumed]) for (const { lineage } of histories.values()) known.add(lineage);
+    const seen = new Set<string>();
+    for (const { dlqId, workflowRunId: run } of entries) {
+      const lineage = lineageOf(run);
+      if (seen.has(lineage)) taken.add(dlqId);
+      if (several.has(run) || known.has(lineage)) seen.add(lineage);
+      if (!resumed.has(run)) yield lineage;
+    }
+  }
+
+  return {
+    entries,
+    attempts: ({ workflowRunId }) => historyOf(workflowRunId)?.attempts ?? 0,
+    lineage: ({ workflowRunId }) => lineageOf(workflowRunId),
+    of(entry, { ownedBy, firstMatchedAt }) {
+      const { dlqId, workflowRunId } = entry;
+      const history = historyOf(workflowRunId);
+      const refused = rejections.of(account, dlqId);
       return {
         entry,
-        lineage,
-        attempts: Math.max(history?.attempts ?? 0, own?.attempt ?? 0),
+        attempts: history?.attempts ?? 0,
         lastAttemptAt: history?.lastAttemptAt,
         rejections: refused?.count ?? 0,
         lastRejectedAt: refused?.at,
-        stampedBy: foreign?.instance,
-        sentBefore: claims.has(entry.dlqId),
-        lineageTaken,
+        stampedBy: history?.stampedBy,
+        sentBefore: claims.has(dlqId),
+        lineageTaken: taken.has(dlqId),
+        ownedBy,
+        firstMatchedAt,
       };
-    });
+    },
+  };
 }
 
-interface Stamps {
-  /** Newest stamp of this instance. */
-  readonly own?: Stamp;
-  /** Stamp of another instance. */
-  readonly foreign?: Stamp;
-}
-
-/** Returns the stamps of each stamped run. A stamp on one of its entries counts for all of them. */
-function stampsOf(entries: readonly WorkflowDlqEntry[], instance: string): ReadonlyMap<string, Stamps> {
-  const stamped = entries.filter(({ labels }) => labels.some(isStamp));
-  const byRun = Map.groupBy(stamped, ({ workflowRunId }) => workflowRunId);
-  return new Map(
-    [...byRun].map(([workflowRunId, same]) => {
-      const labels = same.flatMap((entry) => entry.labels);
-      const own = newestStamp(labels, instance);
-      const foreign = labels.map(parseStamp).find((stamp) => stamp && stamp.instance !== instance);
-      return [workflowRunId, { own, foreign }];
-    }),
-  );
+/** Returns the runs whose stamps say more than the ledger. A stamp on one entry of a run counts for all of them. */
+function stampedRuns(
+  entries: readonly WorkflowDlqEntry[],
+  { instance, resumed }: { readonly instance: string; readonly resumed: ReadonlyMap<string, LineageHistory> },
+): Map<string, RunHistory> {
+  const runs = new Map<string, RunHistory>();
+  for (const { workflowRunId, labels } of entries) {
+    for (const label of labels) {
+      const stamp = parseStamp(label);
+      if (stamp === undefined) continue;
+      const known = resumed.get(workflowRunId);
+      const isOwn = stamp.instance === instance;
+      if (isOwn && known !== undefined && stamp.attempt <= known.attempts) continue;
+      const run = getOrAdd(runs, workflowRunId, (): RunHistory => ({ attempts: 0, ...known }));
+      if (!isOwn) run.stampedBy ??= stamp.instance;
+      else if (run.lineage === undefined || stamp.attempt > run.attempts) {
+        run.lineage = known?.lineage ?? stamp.lineage;
+        run.attempts = stamp.attempt;
+      }
+    }
+  }
+  return runs;
 }
 
 /**

@@ -1,7 +1,6 @@
 /** Plan of a policy that deletes messages from the DLQ by ids from failure callbacks. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { MessageDeleteProposal } from '#foundation/domain/plan.ts';
-import { deadLetterFacts } from '../../policies/entry-facts.ts';
 import type { MessageDeletePolicy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { capsOf, withinCaps } from './caps.ts';
@@ -25,26 +24,29 @@ export async function decideDeadLetters(
   const ids = deadLetters.map(({ dlqId }) => dlqId);
   const claims = await deps.ledger.claims(account, ids);
   const caps = await capsOf(policy, deps);
-  const missing = draft.missingFrom(ids, `the reported dead letters of ${account}`);
+  const missing = draft.missingFrom(deadLetters, `the reported dead letters of ${account}`);
   const { matched, errors } = select(policy, deadLetters, { now, draft });
-  const candidates = matched.map((deadLetter) => {
+  const entries = matched.map((deadLetter) => {
     const { dlqId, labels, learnedAt } = deadLetter;
+    return { dlqId, labels, createdAt: learnedAt, deadLetter };
+  });
+  const candidateOf = (entry: (typeof entries)[number]) => {
+    const { dlqId } = entry;
     const refused = deps.rejections.of(account, dlqId);
     return {
-      entry: { dlqId, labels, createdAt: learnedAt, deadLetter },
-      lineage: dlqId,
+      entry,
       attempts: 0,
       rejections: refused?.count ?? 0,
       lastRejectedAt: refused?.at,
       sentBefore: claims.has(dlqId),
       lineageTaken: false,
     };
-  });
+  };
   const population = deps.facts.dlqMessages(account);
-  const found = { candidates, entries: deadLetters.length, errors, population };
+  const found = { matched: entries, candidateOf, entries: deadLetters.length, errors, population };
   const allowed = allowedBy(policy, found, { now, draft }, deps);
   if ('plan' in allowed) return allowed;
-  const proposals = allowed.map(({ entry }) => proposalOf(policy, entry.deadLetter));
+  const proposals = allowed.map(({ deadLetter }) => proposalOf(policy, deadLetter));
   const chosen = withinCaps(policy, proposals, { draft, caps }, deps);
   const decision = draft.finish(
     {
@@ -74,7 +76,7 @@ function select(
       draft.tally.add('select', missed, { dlqId });
       return false;
     }
-    const verdict = policy.where.evaluate(deadLetterFacts(deadLetter, now), draft.context.trigger);
+    const verdict = policy.where.evaluate({ deadLetter, now }, draft.context.trigger);
     if (verdict === 'match') return true;
     if (verdict === 'error') errors++;
     const reason = verdict === 'error' ? 'the expression failed' : `status ${status ?? 'none'}`;

@@ -12,7 +12,7 @@ const JUDGING_MS = 60_000;
 /** @param expiries time at which each matched entry expires; Infinity if unknown */
 export function drainOf(
   policy: WorkflowDlqPolicy,
-  expiries: readonly number[],
+  expiries: readonly number[] | Float64Array,
   campaigns: readonly PlanCampaign[],
   now: number,
 ): Plan['drain'] {

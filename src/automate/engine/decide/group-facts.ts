@@ -11,20 +11,22 @@ const ARRIVALS_MS = 10 * MINUTE_MS;
 const ACCOUNT_ARRIVALS_MS = 15 * MINUTE_MS;
 export const DELIVERIES_MS = 15 * MINUTE_MS;
 
-/** All known entries of an account, each once. */
+/** Known entries of an account that failed within a day, each once. */
 export class Population {
-  readonly #entries: ReadonlyMap<string, WorkflowDlqEntry>;
+  readonly #entries: WorkflowDlqEntry[] = [];
   readonly #now: number;
 
   /**
-   * @param board rows of the collector's last listing, if any, and those that left it recently
-   * @param listed rows of the current listing
+   * @param listings rows of the current listing, of the collector's last one, if any, and those that left it recently
    */
-  constructor(board: readonly WorkflowDlqEntry[], listed: readonly WorkflowDlqEntry[], now: number) {
-    const entries = new Map<string, WorkflowDlqEntry>();
-    for (const entry of board) entries.set(entry.dlqId, entry);
-    for (const entry of listed) entries.set(entry.dlqId, entry);
-    this.#entries = entries;
+  constructor(listings: readonly (readonly WorkflowDlqEntry[])[], now: number) {
+    const ids = new Set<string>();
+    for (const rows of listings)
+      for (const entry of rows) {
+        if (now - entry.createdAt > DAY_MS || ids.has(entry.dlqId)) continue;
+        ids.add(entry.dlqId);
+        this.#entries.push(entry);
+      }
     this.#now = now;
   }
 
@@ -34,9 +36,8 @@ export class Population {
    */
   arrivals(groupOf: (entry: WorkflowDlqEntry) => string): (group: string) => GroupFacts['arrivals'] {
     const counts = new Map<string, { last10m: number; last5m: number; before: number }>();
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.#entries) {
       const age = this.#now - entry.createdAt;
-      if (age > DAY_MS) continue;
       const count = getOrAdd(counts, groupOf(entry), () => ({ last10m: 0, last5m: 0, before: 0 }));
       if (age <= ARRIVALS_MS) count.last10m++;
       else count.before++;
@@ -56,7 +57,7 @@ export class Population {
   #arrivalsIn(windowMs: number): Arrivals {
     let all = 0;
     let quota = 0;
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.#entries) {
       if (this.#now - entry.createdAt > windowMs) continue;
       all++;
       if (entry.responseStatus === 429) quota++;

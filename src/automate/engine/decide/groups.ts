@@ -10,7 +10,8 @@ import {
   type ResumeProposal,
   type WorkflowDeleteProposal,
 } from '#foundation/domain/plan.ts';
-import type { Candidate, GroupFacts } from '../../guardrails/guard.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import type { GroupFacts } from '../../guardrails/guard.ts';
 import { nextSizes } from '../../guardrails/campaign.ts';
 import type { ActionRecord } from '../../ledger/intents.ts';
 import { overruledSettle } from '../../policies/overrule.ts';
@@ -28,23 +29,23 @@ interface Choosing {
   readonly campaigns: KnownCampaigns;
   readonly now: number;
   readonly draft: PlanDraft;
-  readonly propose: (candidate: Candidate) => RunProposal;
+  readonly propose: (entry: WorkflowDlqEntry) => RunProposal;
 }
 
 interface ChoosingOne extends Choosing {
   readonly arrivals: (group: string) => GroupFacts['arrivals'];
 }
 
-/** Proposes what each group may do in this run. Most candidates wait, and do not become proposals. */
+/** Proposes what each group may do in this run. Most entries wait, and do not become proposals. */
 export function chooseByGroup(
   policy: WorkflowDlqPolicy,
-  matched: readonly Candidate[],
+  matched: readonly WorkflowDlqEntry[],
   choosing: Choosing,
   deps: Pick<EngineDeps, 'facts' | 'guards'>,
 ): { readonly allowed: readonly RunProposal[]; readonly campaigns: readonly PlanCampaign[] } {
   // A delete has no ramp and no destination: its tripwire, grace period and caps limit it.
   if (!isResume(policy)) return { allowed: matched.map(choosing.propose), campaigns: [] };
-  const byGroup = Map.groupBy(matched, ({ entry }) => groupOf(policy, entry));
+  const byGroup = Map.groupBy(matched, (entry) => groupOf(policy, entry));
   const going = new Map<string, RunProposal>();
   const campaigns: PlanCampaign[] = [];
   const holds: Denial[] = [];
@@ -75,7 +76,12 @@ export function chooseByGroup(
         : { ...first, reason: `${first.reason} (and ${holds.length - 1} more groups are held)` },
     );
   }
-  return { allowed: matched.flatMap(({ entry }) => going.get(entry.dlqId) ?? []), campaigns };
+  const allowed: RunProposal[] = [];
+  for (const { dlqId } of matched) {
+    const proposal = going.get(dlqId);
+    if (proposal !== undefined) allowed.push(proposal);
+  }
+  return { allowed, campaigns };
 }
 
 /** Returns the campaign of a group as an overruled `ramp.settle` changes it. */
@@ -93,7 +99,7 @@ function campaignIn(
 function oneGroup(
   policy: ResumePolicy,
   group: string,
-  members: readonly Candidate[],
+  members: readonly WorkflowDlqEntry[],
   { arrivals, campaigns, now, draft, propose }: ChoosingOne,
   deps: Pick<EngineDeps, 'facts' | 'guards'>,
 ): {
@@ -127,8 +133,8 @@ function oneGroup(
     }
   }
   const isCanary = campaign.recent.length === 0 || campaign.halts > 0 || size < Math.min(members.length, campaign.size);
-  const chosen = members.slice(0, size).map((candidate) => ({
-    ...propose(candidate),
+  const chosen = members.slice(0, size).map((entry) => ({
+    ...propose(entry),
     // The first entries of a campaign are sent without retries, so that their outcome is known soon.
     ...(isCanary && { retries: 0 }),
   }));

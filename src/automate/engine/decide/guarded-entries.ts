@@ -10,7 +10,9 @@ type EntryPolicy = WorkflowDlqPolicy | MessageDeletePolicy;
 
 /** Entries that a policy matched, before the guards. */
 interface Matched<E extends GuardedEntry> {
-  readonly candidates: readonly Candidate<E>[];
+  readonly matched: readonly E[];
+  /** Returns what is known about a matched entry. It is not kept, because there are many entries. */
+  readonly candidateOf: (entry: E) => Candidate<E>;
   /** Number of evaluated entries, and of those on which the expression failed. */
   readonly entries: number;
   readonly errors: number;
@@ -25,16 +27,16 @@ export function graceOf({ action }: EntryPolicy): number {
   return action.type === 'workflow-dlq.delete' ? action.grace : 0;
 }
 
-/** Returns the candidates that the guards allow, or the aborted decision. */
+/** Returns the entries that the guards allow, or the aborted decision. */
 export function allowedBy<E extends GuardedEntry>(
   policy: EntryPolicy,
-  { candidates, entries, errors, population, read }: Matched<E>,
+  { matched, candidateOf, entries, errors, population, read }: Matched<E>,
   { draft, now }: { readonly draft: PlanDraft; readonly now: number },
   deps: Pick<EngineDeps, 'guards' | 'settings'>,
-): readonly Candidate<E>[] | Decision {
+): readonly E[] | Decision {
   const misjudged = firstDenial(guardsAt(deps.guards, 'evaluated'), { entries, errors });
   if (misjudged !== undefined) return draft.abort(misjudged, { read, evaluationErrors: errors });
-  const allowed = allow(policy, candidates, { draft, now }, deps);
+  const allowed = allow(policy, { matched, candidateOf }, { draft, now }, deps);
   const { maxMatched, maxMatchedShare, onTrip } = policy.limits;
   const isApproved = draft.context.only !== undefined;
   const facts = { action: policy.action.type, allowed: allowed.length, maxMatched, maxMatchedShare, onTrip };
@@ -43,7 +45,7 @@ export function allowedBy<E extends GuardedEntry>(
     if (tripped === undefined) continue;
     const denial = denialBy(guard.name, tripped.hold);
     if (tripped.onTrip === 'abort') {
-      return draft.abort(denial, { read, matched: candidates.length, evaluationErrors: errors });
+      return draft.abort(denial, { read, matched: matched.length, evaluationErrors: errors });
     }
     draft.needsApproval ??= denial;
   }
@@ -53,10 +55,10 @@ export function allowedBy<E extends GuardedEntry>(
 /** Applies the entry guards, and denies entries outside an operator's approval. */
 function allow<E extends GuardedEntry>(
   policy: EntryPolicy,
-  candidates: readonly Candidate<E>[],
+  { matched, candidateOf }: Pick<Matched<E>, 'matched' | 'candidateOf'>,
   { draft, now }: { readonly draft: PlanDraft; readonly now: number },
   deps: Pick<EngineDeps, 'guards' | 'settings'>,
-): readonly Candidate<E>[] {
+): readonly E[] {
   const rules: EntryRules = {
     action: policy.action.type,
     now,
@@ -68,8 +70,9 @@ function allow<E extends GuardedEntry>(
   };
   const guards = guardsAt(deps.guards, 'entry');
   const { only } = draft.context;
-  return candidates.filter((candidate) => {
-    const { dlqId } = candidate.entry;
+  return matched.filter((entry) => {
+    const { dlqId } = entry;
+    const candidate = candidateOf(entry);
     for (const guard of guards) {
       const objection = guard.check(candidate, rules);
       if (objection === undefined) continue;

@@ -5,19 +5,16 @@
  */
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { missedFilter } from '../../guardrails/read-guards.ts';
-import { entryFacts } from '../../policies/entry-facts.ts';
 import type { Policy, WorkflowDlqPolicy } from '../../policies/policy.ts';
 
 export interface Owners {
-  /** Policy of higher precedence than `policy` that selects this entry. */
-  before(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, known: Known): string | undefined;
-  /** All policies that select this entry. */
-  of(account: string, entry: WorkflowDlqEntry, known: Known): readonly string[];
+  /** Returns the name of the policy of higher precedence than `policy` that selects an entry, as a function. */
+  before(policy: WorkflowDlqPolicy, known: Known): (entry: WorkflowDlqEntry, attempts: number) => string | undefined;
+  /** Returns the names of all policies that select an entry, as a function. */
+  of(account: string, known: Known): (entry: WorkflowDlqEntry, attempts: number) => readonly string[];
 }
 
 interface Known {
-  /** Number of resumes of the run so far. */
-  readonly attempts: number;
   /** Retention of the DLQ in milliseconds; undefined if unknown. */
   readonly retention: number | undefined;
   /** Epoch milliseconds. */
@@ -27,21 +24,25 @@ interface Known {
 export function owners(policies: readonly Policy[]): Owners {
   const acting = policies.filter((policy): policy is WorkflowDlqPolicy => isAboutRuns(policy));
   return {
-    before(policy, entry, known) {
+    before(policy, known) {
       // An operator selected the entry. Claims prevent that a policy acts on it as well.
-      if (policy.manual !== undefined) return undefined;
+      if (policy.manual !== undefined) return () => undefined;
       const rank = rankOf(policy, acting);
-      return acting.find(
-        (other) =>
-          other.name !== policy.name &&
-          other.account === policy.account &&
-          rankOf(other, acting) < rank &&
-          !releases(other, policy) &&
-          means(other, entry, known),
-      )?.name;
+      const others = acting
+        .filter(
+          (other) =>
+            other.name !== policy.name &&
+            other.account === policy.account &&
+            rankOf(other, acting) < rank &&
+            !releases(other, policy),
+        )
+        .map((other) => selectionOf(other, known));
+      return (entry, attempts) => others.find(({ has }) => has(entry, attempts))?.name;
     },
-    of: (account, entry, known) =>
-      acting.filter((other) => other.account === account && means(other, entry, known)).map(({ name }) => name),
+    of(account, known) {
+      const all = acting.filter((other) => other.account === account).map((other) => selectionOf(other, known));
+      return (entry, attempts) => all.filter(({ has }) => has(entry, attempts)).map(({ name }) => name);
+    },
   };
 }
 
@@ -65,14 +66,16 @@ function rankOf(policy: WorkflowDlqPolicy, all: readonly WorkflowDlqPolicy[]): n
   return policy.action.type === 'workflow-dlq.resume' ? place : all.length + 1 + place;
 }
 
-function means(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, { attempts, retention, now }: Known): boolean {
-  // A policy without attempts left releases the entry.
-  if (policy.action.type === 'workflow-dlq.resume' && attempts >= policy.limits.attempts.max) return false;
+/** Returns the entries that a policy selects. `attempts` is the number of resumes of the run so far. */
+function selectionOf(policy: WorkflowDlqPolicy, { retention, now }: Known) {
   const filter = policy.filter(now);
   const { fromDate = -Infinity, toDate = Infinity } = filter;
-  if (entry.createdAt < fromDate || entry.createdAt > toDate) return false;
-  return (
+  // A policy without attempts left releases the entry.
+  const most = policy.action.type === 'workflow-dlq.resume' ? policy.limits.attempts.max : Infinity;
+  const has = (entry: WorkflowDlqEntry, attempts: number): boolean =>
+    attempts < most &&
+    !(entry.createdAt < fromDate || entry.createdAt > toDate) &&
     missedFilter(entry, filter) === undefined &&
-    policy.where.evaluate(entryFacts(entry, { attempts, retention }, now)) === 'match'
-  );
+    policy.where.evaluate({ entry, attempts, retention, now }) === 'match';
+  return { name: policy.name, has };
 }

@@ -102,9 +102,9 @@ const MOST_NAMED = 10;
 const MOST_DEFERRED = 50;
 
 /** Returns the allowed actions that are not in this run, up to the maximum. */
-export function deferredOf(allowed: Iterable<Proposal>, chosen: readonly Proposal[]): Plan['deferred'] {
+export function deferredOf<P extends Proposal>(allowed: Iterable<P>, chosen: readonly P[]): readonly P[] | undefined {
   const going = new Set(chosen.map(({ target }) => target));
-  const deferred: Proposal[] = [];
+  const deferred: P[] = [];
   for (const proposal of allowed) {
     if (deferred.length === MOST_DEFERRED) break;
     if (!going.has(proposal.target)) deferred.push(proposal);
@@ -130,9 +130,11 @@ export class PlanDraft {
   }
 
   /** Notes the selected ids of a manual plan that are not there; the plan leaves them out. @returns them */
-  missingFrom(known: Iterable<string>, place: string): readonly string[] {
-    const all = new Set(known);
-    const ids = (this.#policy.manual?.selection.ids ?? []).filter((id) => !all.has(id));
+  missingFrom(known: readonly { readonly dlqId: string }[], place: string): readonly string[] {
+    const selected = this.#policy.manual?.selection.ids ?? [];
+    if (selected.length === 0) return selected;
+    const all = new Set(known.map(({ dlqId }) => dlqId));
+    const ids = selected.filter((id) => !all.has(id));
     if (ids.length === 0) return ids;
     const more = ids.length > MOST_NAMED ? `, and ${ids.length - MOST_NAMED} more` : '';
     const one = ids.length === 1 ? 'id is' : 'ids are';
@@ -200,7 +202,7 @@ function hashOf(
   const hash = createHash('sha256').update(`${policy.name}\0${policy.account}\0${policy.action.type}`);
   hash.update(`\0${JSON.stringify(overruled?.settings ?? {})}`);
   // An operator approves ids and amounts, but not the size of a step, which changes with verified results.
-  for (const target of [...targets].sort()) hash.update(`\0${target}`);
+  if (targets.length > 0) hash.update('\0').update(targets.toSorted().join('\0'));
   for (const act of chosen) {
     if (act.action === 'budget.raise') hash.update(`\0${act.fromUsd}\0${act.toUsd}`);
     if (act.action === 'message-dlq.prune') hash.update(`\0${act.items}\0${filterText(act.filter)}`);

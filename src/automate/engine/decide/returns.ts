@@ -5,7 +5,7 @@
  * only looks the same never counts as a return. It leaves the outcome of an action open if nothing else decides it.
  */
 import { isStamp, parseStamp } from '#foundation/domain/lineage.ts';
-import type { ResumeProposal } from '#foundation/domain/plan.ts';
+import type { ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 
 export class Returns {
@@ -83,6 +83,28 @@ function add<V>(map: Map<string, V[]>, key: string, value: V): void {
 /** Returns true if an entry can be the return of a resumed run: it failed later, and was not listed before. */
 export function mayBeReturn({ failedAt, listedBefore }: ResumeProposal, dlqId: string, createdAt: number): boolean {
   return createdAt > failedAt && listedBefore?.includes(dlqId) !== true;
+}
+
+/**
+ * Returns `notedIn` for some proposals of a listing, before they are sent. Only the entries that may concern one of them
+ * are indexed, because a listing has many entries.
+ */
+export function notesOf(
+  proposals: readonly (ResumeProposal | WorkflowDeleteProposal)[],
+  entries: readonly WorkflowDlqEntry[],
+  instance: string,
+) {
+  const resumes = proposals.filter((one): one is ResumeProposal => one.action === 'workflow-dlq.resume');
+  const runs = new Set(resumes.map(({ workflowRunId }) => workflowRunId));
+  const lineages = new Set(resumes.map(({ lineage }) => lineage));
+  const fingerprints = new Set(resumes.flatMap(({ fingerprint }) => fingerprint ?? []));
+  const isConcerned = ({ workflowRunId, fingerprint, labels }: WorkflowDlqEntry): boolean =>
+    runs.has(workflowRunId) ||
+    (fingerprint !== undefined && fingerprints.has(fingerprint)) ||
+    labels.some((label) => isStamp(label) && lineages.has(parseStamp(label)?.lineage ?? ''));
+  const listed = new Returns(entries.filter(isConcerned), instance);
+  return (proposal: (typeof proposals)[number]) =>
+    proposal.action === 'workflow-dlq.resume' ? listed.notedIn(proposal) : proposal;
 }
 
 const cached = new WeakMap<readonly WorkflowDlqEntry[], Returns>();

@@ -1,15 +1,14 @@
 /** Plan of a policy that resumes or deletes entries of the workflow DLQ. */
-import { parseStamp } from '#foundation/domain/lineage.ts';
+import { withoutStamps } from '#foundation/domain/lineage.ts';
 import { denialBy, type Plan } from '#foundation/domain/plan.ts';
 import { failureCause } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import type { Candidate } from '../../guardrails/guard.ts';
 import { evaluate } from '../../policies/evaluate.ts';
 import { isResume, type WorkflowDlqPolicy } from '../../policies/policy.ts';
 import { clockMargin, firstDenial, guardsAt, interrupted, isStopped } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { campaignsOf, type KnownCampaigns } from './campaigns.ts';
-import { candidates } from './candidates.ts';
+import { candidates, type Candidates } from './candidates.ts';
 import { capsOf, withinCaps } from './caps.ts';
 import { drainOf } from './drain.ts';
 import { groupOf, Population } from './group-facts.ts';
@@ -17,7 +16,7 @@ import { chooseByGroup, type RunProposal } from './groups.ts';
 import { allowedBy, graceOf } from './guarded-entries.ts';
 import { owners } from './owners.ts';
 import { PlanDraft, deferredOf, type Decision, type PlanContext } from './plan-draft.ts';
-import { Returns } from './returns.ts';
+import { notesOf } from './returns.ts';
 
 const NO_MATCHES: ReadonlyMap<string, number> = new Map();
 const NO_CAMPAIGNS: KnownCampaigns = { byGroup: new Map(), acts: new Map() };
@@ -51,18 +50,29 @@ export async function decideWorkflowDlq(
   const firstMatches = graceOf(policy) > 0 ? await deps.ledger.firstMatches(policy.name) : NO_MATCHES;
   const campaigns = isResume(policy) ? await campaignsOf(policy, deps) : NO_CAMPAIGNS;
   const caps = await capsOf(policy, deps);
-  const missing = draft.missingFrom(
-    listing.entries.map(({ dlqId }) => dlqId),
-    `the workflow DLQ of ${account}`,
-  );
+  const missing = draft.missingFrom(listing.entries, `the workflow DLQ of ${account}`);
   const { dlqRetentionMs: retention } = deps.accounts.get(account) ?? {};
-  const { matched, left, errors } = evaluate(policy, known, { filter, retention, trigger: context.trigger }, now);
+  const { trigger } = context;
+  const { matched, left, errors } = evaluate(
+    policy,
+    known.entries,
+    { filter, retention, trigger, attempts: known.attempts },
+    now,
+  );
   for (const { guard, reason, dlqId } of left) draft.tally.add(guard, reason, { dlqId });
+  const ownerOf = owners(deps.policies).before(policy, { retention, now });
   const allowed = allowedBy(
     policy,
     {
-      candidates: withPolicyFacts(policy, matched, { firstMatches, now }, deps),
-      entries: known.length,
+      matched,
+      candidateOf(entry) {
+        const matchedAt = firstMatches.get(entry.dlqId);
+        return known.of(entry, {
+          ownedBy: ownerOf(entry, known.attempts(entry)),
+          firstMatchedAt: matchedAt && matchedAt + clockMargin(matchedAt, deps),
+        });
+      },
+      entries: known.entries.length,
       errors,
       population: board?.length,
       read,
@@ -72,7 +82,7 @@ export async function decideWorkflowDlq(
   );
   if ('plan' in allowed) return allowed;
 
-  const population = new Population([...deps.board.departed(account), ...(board ?? [])], listing.entries, now);
+  const population = new Population([listing.entries, board ?? [], deps.board.departed(account)], now);
   const recentArrivals = population.recent();
   for (const guard of guardsAt(deps.guards, 'account')) {
     const hold = guard.check({
@@ -84,34 +94,39 @@ export async function decideWorkflowDlq(
     if (hold !== undefined) draft.hold(denialBy(guard.name, hold));
   }
 
-  const listed = new Returns(listing.entries, deps.ledger.instance);
-  const propose = (candidate: Candidate): RunProposal => proposalOf(policy, candidate, listed, deps);
+  const propose = (entry: WorkflowDlqEntry): RunProposal => proposalOf(policy, entry, known, deps);
   const groups = chooseByGroup(policy, allowed, { population, campaigns, now, draft, propose }, deps);
   const chosen = withinCaps<RunProposal>(policy, groups.allowed, { draft, caps }, deps);
-  const expiries = allowed.map(({ entry }) => entry.createdAt + (retention ?? Infinity));
+  const deferred = deferredOf(allowed.values().map(propose), chosen);
+  const noted = notesOf([...chosen, ...(deferred ?? [])], listing.entries, deps.ledger.instance);
+  const expiries = Float64Array.from(allowed, ({ createdAt }) => createdAt + (retention ?? Infinity));
   noteCauses(policy, allowed, draft);
-  noteOwners(policy, allowed, { now, draft }, deps);
+  noteOwners(policy, allowed, { known, now, draft }, deps);
   const decision = draft.finish(
     {
       read,
       matched: matched.length,
       evaluationErrors: errors,
-      chosen,
+      chosen: chosen.map(noted),
       backlog: allowed.length - chosen.length,
-      deferred: deferredOf(allowed.values().map(propose), chosen),
+      deferred: deferred?.map(noted),
       campaigns: groups.campaigns,
       caps,
       drain: drainOf(policy, expiries, groups.campaigns, now),
     },
-    allowed.map(({ entry }) => entry.dlqId),
+    allowed.map(({ dlqId }) => dlqId),
   );
-  return { ...decision, meant: matched.map(({ entry }) => entry.dlqId), missing };
+  return { ...decision, meant: matched.map(({ dlqId }) => dlqId), missing };
 }
 
 /** Notes the entries of a manual resume that a policy would leave: the selection alone decides, without a `where`. */
-function noteCauses({ manual, action }: WorkflowDlqPolicy, allowed: readonly Candidate[], draft: PlanDraft): void {
+function noteCauses(
+  { manual, action }: WorkflowDlqPolicy,
+  allowed: readonly WorkflowDlqEntry[],
+  draft: PlanDraft,
+): void {
   if (manual === undefined || action.type !== 'workflow-dlq.resume') return;
-  const others = allowed.filter(({ entry }) => causeOf(entry) !== 'transient').length;
+  const others = allowed.filter((entry) => causeOf(entry) !== 'transient').length;
   if (others === 0) return;
   draft.notes.push(
     `The default where of policies (entry.cause == "transient") does not apply to a manual plan: ${others} of these entries do not meet it.`,
@@ -121,16 +136,16 @@ function noteCauses({ manual, action }: WorkflowDlqPolicy, allowed: readonly Can
 /** Notes the policies that also select entries of a manual plan. */
 function noteOwners(
   policy: WorkflowDlqPolicy,
-  allowed: readonly Candidate[],
-  { now, draft }: { readonly now: number; readonly draft: PlanDraft },
+  allowed: readonly WorkflowDlqEntry[],
+  { known, now, draft }: { readonly known: Candidates; readonly now: number; readonly draft: PlanDraft },
   deps: EngineParts,
 ): void {
   if (policy.manual === undefined) return;
-  const owning = owners(deps.policies);
   const retention = deps.accounts.get(policy.account)?.dlqRetentionMs;
+  const ownersOf = owners(deps.policies).of(policy.account, { retention, now });
   const counts = new Map<string, number>();
-  for (const { entry, attempts } of allowed) {
-    for (const name of owning.of(policy.account, entry, { attempts, retention, now })) {
+  for (const entry of allowed) {
+    for (const name of ownersOf(entry, known.attempts(entry))) {
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
   }
@@ -139,32 +154,14 @@ function noteOwners(
   }
 }
 
-/** Adds the facts about matched entries that depend on the policies: another owner, and the first match. */
-function withPolicyFacts(
-  policy: WorkflowDlqPolicy,
-  matched: readonly Candidate[],
-  { firstMatches, now }: { readonly firstMatches: ReadonlyMap<string, number>; readonly now: number },
-  deps: EngineParts,
-): readonly Candidate[] {
-  const owning = owners(deps.policies);
-  const retention = deps.accounts.get(policy.account)?.dlqRetentionMs;
-  return matched.map((found) => {
-    const ownedBy = owning.before(policy, found.entry, { attempts: found.attempts, retention, now });
-    const matchedAt = firstMatches.get(found.entry.dlqId);
-    // Most of the many entries have no further facts, so they are not copied.
-    if (ownedBy === undefined && matchedAt === undefined) return found;
-    return { ...found, ownedBy, firstMatchedAt: matchedAt && matchedAt + clockMargin(matchedAt, deps) };
-  });
-}
-
 function causeOf({ responseStatus, responseText }: WorkflowDlqEntry) {
   return failureCause(responseStatus, responseText);
 }
 
 function proposalOf(
   policy: WorkflowDlqPolicy,
-  { entry, lineage, attempts }: Candidate,
-  listed: Returns,
+  entry: WorkflowDlqEntry,
+  known: Candidates,
   deps: EngineParts,
 ): RunProposal {
   const retentionMs = deps.accounts.get(policy.account)?.dlqRetentionMs;
@@ -176,10 +173,10 @@ function proposalOf(
     dlqId: entry.dlqId,
     workflowRunId: entry.workflowRunId,
     workflowUrl: entry.workflowUrl,
-    lineage,
+    lineage: known.lineage(entry),
     failedAt: entry.createdAt,
     expiresAt: retentionMs && entry.createdAt + retentionMs,
-    labels: entry.labels.filter((label) => parseStamp(label) === undefined),
+    labels: withoutStamps(entry.labels),
     cause: causeOf(entry),
     status: entry.responseStatus,
   };
@@ -187,14 +184,14 @@ function proposalOf(
     return { ...common, action: 'workflow-dlq.delete', group: entry.workflowUrl };
   }
   const { retries, flowControlIfAbsent } = policy.action;
-  return listed.notedIn({
+  return {
     ...common,
     action: 'workflow-dlq.resume',
     group: groupOf(policy, entry),
-    attempt: attempts + 1,
+    attempt: known.attempts(entry) + 1,
     fingerprint: entry.fingerprint,
     retries,
     flowControlKey: entry.flowControlKey,
     flowControl: entry.flowControlKey === undefined ? flowControlIfAbsent : undefined,
-  });
+  };
 }
