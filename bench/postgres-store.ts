@@ -7,6 +7,9 @@ import { migrate } from '#storage/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '#storage/postgres/postgres-database.ts';
 import { DebianServer, postgresPrograms } from '../test/support/postgres/debian-server.ts';
 
+/** True if the server lists the statements that it has run. */
+export const LISTS_STATEMENTS = process.env['STATEMENTS'] === '1';
+
 let server: Promise<DebianServer> | undefined;
 let databases = 0;
 
@@ -17,7 +20,8 @@ export interface EmptyPostgres extends AsyncDisposable {
 
 /** Creates a database without tables, and returns its URL. The server starts once, and ends with this process. */
 export async function emptyDatabase(): Promise<string> {
-  const { url } = await (server ??= DebianServer.start(postgresPrograms()!, { settings: { fsync: 'on' } }));
+  const settings = { fsync: 'on', ...(LISTS_STATEMENTS && { shared_preload_libraries: 'pg_stat_statements' }) };
+  const { url } = await (server ??= DebianServer.start(postgresPrograms()!, { settings }));
   const name = `bench_${(databases += 1)}`;
   const client = new pg.Client(`${url}/postgres`);
   await client.connect();

@@ -8,7 +8,7 @@ import { replicaFor } from '#storage/postgres/rendezvous.ts';
 import { parseExposition } from '../test/support/exposition.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { cpuMs, parentOf, pause, residentBytes, stop, sum, usageWithChildren, type Usage } from './measure.ts';
-import { emptyDatabase } from './postgres-store.ts';
+import { emptyDatabase, LISTS_STATEMENTS } from './postgres-store.ts';
 import {
   accountsOf,
   daemonConfig,
@@ -60,6 +60,8 @@ export interface Spent {
   readonly service: Usage;
   readonly postgres: Usage;
   readonly transactions: number;
+  /** Calls of each statement of PostgreSQL, if it lists them. */
+  readonly statements: ReadonlyMap<string, number>;
 }
 
 /** Pause between two scrapes for each account, because a scrape costs as much as there are accounts. */
@@ -181,6 +183,7 @@ export class World implements AsyncDisposable {
       service: usageOf(this.#service),
       postgres: this.#database === undefined ? NOTHING : usageWithChildren(this.#postmaster),
       transactions: sum(rows.map(({ transactions }) => transactions)),
+      statements: await this.#statements(),
     };
   }
 
@@ -190,8 +193,17 @@ export class World implements AsyncDisposable {
     await stop(this.#service);
   }
 
+  async #statements(): Promise<ReadonlyMap<string, number>> {
+    if (!LISTS_STATEMENTS) return new Map();
+    const sql = `SELECT regexp_replace(query, '\\s+', ' ', 'g') AS text, sum(calls)::float8 AS calls
+      FROM pg_stat_statements JOIN pg_database d ON d.oid = dbid WHERE datname = current_database() GROUP BY 1`;
+    const { rows } = await this.#database!.query<{ text: string; calls: number }>(sql);
+    return new Map(rows.map(({ text, calls }) => [text, calls]));
+  }
+
   async #connect(): Promise<void> {
     await this.#database?.connect();
+    if (LISTS_STATEMENTS) await this.#database?.query('CREATE EXTENSION pg_stat_statements');
     const { rows = [] } = (await this.#database?.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')) ?? {};
     for (const { pid } of rows) this.#postmaster = parentOf(pid);
   }

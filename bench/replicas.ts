@@ -10,16 +10,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../deploy/package/build.ts';
 import { figures, pause, sum } from './measure.ts';
+import { LISTS_STATEMENTS } from './postgres-store.ts';
 import { World, type Spent } from './replicas-world.ts';
 
 /** Numbers of replicas; 0 is one daemon on SQLite, the floor. */
-const REPLICAS = [0, ...(process.env['REPLICAS'] ?? '1,2,4').split(',').map(Number)];
+const REPLICAS = [...(LISTS_STATEMENTS ? [] : [0]), ...(process.env['REPLICAS'] ?? '1,2,4').split(',').map(Number)];
 const ACCOUNTS = Number(process.env['ACCOUNTS'] ?? 200);
 /** New log entries per second, of all accounts. */
 const RATE = Number(process.env['RATE'] ?? 600);
 /** Log entries of an outage of all daemons. */
 const BACKLOG = Number(process.env['BACKLOG'] ?? 40_000);
 const STEADY_MS = Number(process.env['STEADY_MS'] ?? 10_000);
+/** Duration without new entries, after a pause in which the first runs of everything end. */
+const IDLE_MS = Number(process.env['IDLE_MS'] ?? 20_000);
 const LEASE_MS = Number(process.env['LEASE_MS'] ?? 6_000);
 const LOGS_EVERY = process.env['LOGS_EVERY'] ?? '5s';
 const BACKLOG_MS = 1_000;
@@ -39,6 +42,16 @@ async function measure(replicas: number): Promise<Result> {
   const start = await afterEvent(world, async () => startAll(world));
   const exposed = [...(await world.exposed()).values()];
   const shares = world.daemons.map(({ name }) => exposed.filter(({ owners }) => owners[0] === name).length);
+  await pause(IDLE_MS);
+  const idle = await costOf(world, async () => {
+    await pause(IDLE_MS);
+    return 0;
+  });
+  if (LISTS_STATEMENTS) {
+    console.log(`statements/s of ${replicas} replicas without traffic`);
+    for (const [text, calls] of idle.statements) console.log((calls / idle.seconds).toFixed(2).padStart(8), text);
+    return new Map(idleRows(idle));
+  }
   const from = await entriesOf(world, RATE);
   const steady = await costOf(world, async () => {
     await pause(STEADY_MS);
@@ -54,6 +67,7 @@ async function measure(replicas: number): Promise<Result> {
     ['accounts of a replica, least', Math.min(...shares)],
     ['accounts of a replica, most', Math.max(...shares)],
     ...backRows('start', start),
+    ...idleRows(idle),
     ...costRows('traffic', steady),
     ['transactions/s', postgres.bytes > 0 ? steady.transactions / steady.seconds : undefined],
     ['memory of a daemon, MB', figures(daemons.map(({ bytes }) => bytes)).max / 1e6],
@@ -151,6 +165,8 @@ interface Cost {
   readonly seconds: number;
   readonly entries: number;
   readonly transactions: number;
+  /** Numbers of calls of statements that PostgreSQL lists, from the most frequent. */
+  readonly statements: readonly (readonly [text: string, calls: number])[];
   /** CPU times in milliseconds. */
   readonly daemons: number;
   readonly postgres: number;
@@ -171,6 +187,10 @@ async function costOf(world: World, work: () => Promise<number>): Promise<Cost> 
     seconds: (after.at - before.at) / 1_000,
     entries,
     transactions: after.transactions - before.transactions,
+    statements: [...after.statements]
+      .map(([text, calls]) => [text, calls - (before.statements.get(text) ?? 0)] as const)
+      .filter(([, calls]) => calls > 0)
+      .toSorted(([, a], [, b]) => b - a),
     daemons: cpu(after) - cpu(before),
     postgres: after.postgres.cpuMs - before.postgres.cpuMs,
     service: after.service.cpuMs - before.service.cpuMs,
@@ -183,6 +203,15 @@ function backRows(event: string, { owned, acting }: Back): readonly Row[] {
   return [
     [`${event}: all accounts owned, s`, owned],
     [`${event}: all accounts act, s`, acting],
+  ];
+}
+
+/** Returns the cost of accounts without entries. */
+function idleRows({ seconds, daemons, postgres, transactions }: Cost): readonly Row[] {
+  return [
+    ['no traffic: CPU %, daemons', daemons / seconds / 10],
+    ['no traffic: CPU %, PostgreSQL', postgres > 0 ? postgres / seconds / 10 : undefined],
+    ['no traffic: transactions/s', postgres > 0 ? transactions / seconds : undefined],
   ];
 }
 
