@@ -80,21 +80,17 @@ function watch<N extends CollectorName>(
     },
     collect: (signal, previous) =>
       deps.within({ name: `poll ${collector.name}`, attributes: { [ATTR_MSGSVC_ACCOUNT]: account } }, async () =>
-        collector.collect(client, { ...(await collection(target, deps)), signal, previous }),
+        collector.collect(client, { ...collection(target, deps), signal, previous }),
       ),
   });
   scheduler.add({ ...task, schedule, timeoutMs, jitter: 0.3, runAtStart: true });
 }
 
 /** Returns the context of every run of a collector for an account. */
-async function collection(
-  target: CollectorTarget,
-  deps: Observed,
-): Promise<Omit<CollectorContext, 'signal' | 'previous'>> {
+function collection(target: CollectorTarget, deps: Observed): Omit<CollectorContext, 'signal' | 'previous'> {
   const { config, options, attempts, resumeEnds, board, events, spans, storage, metrics } = deps;
   const { ledger } = storage;
   const { account } = target;
-  const knownUsd = (await budgetKnowledge(config, ledger)(account))?.knownUsd;
   return {
     target,
     clock: options.clock,
@@ -107,7 +103,7 @@ async function collection(
     },
     onWatermark: (watermark) => board.logLag.take(account, watermark),
     onSetBack: (from, to) => events.emit({ type: 'log.set_back', account, from, to }),
-    budgetUsd: knownUsd,
+    budgetUsd: async () => (await budgetKnowledge(config, ledger)(account))?.knownUsd,
     admit: (label, value, amount) => metrics.admit(account, label, value, amount),
     actedOn: async (dlqIds) => departuresBy(await ledger.claims(account, dlqIds)),
   };

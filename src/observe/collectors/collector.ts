@@ -55,8 +55,8 @@ export interface CollectorContext<N extends CollectorName = CollectorName> {
   ): string;
   /** Returns the daemon's own actions on entries of the workflow DLQ, except those without an effect. */
   actedOn?(dlqIds: Iterable<string>): Promise<OwnActions>;
-  /** Known monthly budget in US dollars; Infinity if unlimited. */
-  readonly budgetUsd?: number;
+  /** Returns the known monthly budget in US dollars; Infinity if unlimited. */
+  budgetUsd?(): Promise<number | undefined>;
   /** Latest batch of this collector for this account, regardless of age. */
   readonly previous?: Batch<N>;
 }

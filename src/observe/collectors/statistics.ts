@@ -75,7 +75,7 @@ async function collectAccount(
         })
       : undefined;
   const pointsCheck = await checkedPoints(context, servedAt, read);
-  const spend = spendOf(fine, days, { at: servedAt, budgetUsd: context.budgetUsd });
+  const spend = spendOf(fine, days, { at: servedAt, budgetUsd: await context.budgetUsd?.() });
   return {
     rows: [{ ...fine, aggregated, spend, ...(reconciled && { reconciled }), ...(pointsCheck && { pointsCheck }) }],
     dropped: answer.dropped + rest.dropped,
