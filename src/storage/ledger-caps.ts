@@ -4,8 +4,8 @@
  */
 import type { Proposal } from '#foundation/domain/plan.ts';
 import type { CapLimit } from '#automate/ledger/intents.ts';
-import type { CapScope } from '#automate/ledger/usage.ts';
-import { get, run, type Dialect, type Work } from './database.ts';
+import type { CapScope, Usage } from '#automate/ledger/usage.ts';
+import { all, get, run, type Dialect, type Work } from './database.ts';
 
 export const SLICE_MS = 300_000;
 
@@ -13,47 +13,56 @@ const ADD = `INSERT INTO cap_slices (slice, policy, account, action, items) VALU
   ON CONFLICT (slice, policy, account, action) DO UPDATE SET items = cap_slices.items + excluded.items`;
 
 /**
- * Returns the queries of both parts of a window, and of its oldest action: `?1` is its start, `?2` the policy, `?3` the
- * account, and `?4` the end of the partial slice. Only time bounds them, so they are ranges of an index.
- *
- * @param actions expression of the actions that count; default: all except budget raises, which do not act on entries
+ * Items since `?1` by policy, account and action: those in the part of a slice that ends at `?2`, and in all later
+ * slices. Only time bounds it, so it reads ranges of two indexes.
  */
-export function capQueries(actions = `action <> 'budget.raise'`) {
-  const scope = `${actions} AND (CAST(?2 AS TEXT) IS NULL OR policy = ?2) AND (CAST(?3 AS TEXT) IS NULL OR account = ?3)`;
-  const sum = 'SELECT coalesce(sum(items), 0) AS items FROM';
-  return {
-    wholeSlices: `${sum} cap_slices WHERE slice >= ?1 AND slice < ?4 AND ${scope}`,
-    oldest: `SELECT min(at) AS at FROM intents WHERE at > ?1 AND at < ?4 AND active = 1 AND ${scope}`,
-    partOfSlice: `${sum} intents WHERE at > ?1 AND at < ?4 AND active = 1 AND ${scope}`,
-  };
+export const ITEMS = `SELECT policy, account, action, sum(items) AS items FROM cap_slices
+    WHERE slice >= ?2 GROUP BY policy, account, action
+  UNION ALL SELECT policy, account, action, sum(items) FROM intents
+    WHERE at > ?1 AND at < ?2 AND active = 1 GROUP BY policy, account, action`;
+
+/** Query of the oldest action since `?1`: `?2` is the policy, `?3` the account. */
+export function oldestQuery(actions = NOT_BUDGET): string {
+  return `SELECT min(at) AS at FROM intents WHERE at > ?1 AND active = 1 AND ${actions}
+    AND (CAST(?2 AS TEXT) IS NULL OR policy = ?2) AND (CAST(?3 AS TEXT) IS NULL OR account = ?3)`;
 }
+
+/** By default, all actions except budget raises count, which do not act on entries. */
+const NOT_BUDGET = `action <> 'budget.raise'`;
+
+type ItemRow = Pick<Proposal, 'policy' | 'account' | 'action' | 'items'>;
+type CapWindows = Parameters<Usage['used']>[0];
 
 export type Caps = ReturnType<typeof createCaps>;
 
 /** Returns the use of the caps, as work within a transaction. */
 export function createCaps(dialect: Dialect) {
-  const all = capQueries();
-  const some = capQueries(`action IN ${dialect.members('?5')}`);
+  const oldestOfAll = oldestQuery();
+  const oldestOfSome = oldestQuery(`action IN ${dialect.members('?4')}`);
 
-  function queriesOf({ policy, account, actions }: CapScope) {
-    const scope = [policy ?? null, account ?? null];
-    return actions === undefined ? { ...all, scope, types: [] } : { ...some, scope, types: [JSON.stringify(actions)] };
-  }
-
-  /** Returns the number of items in a scope since `since`. */
-  function* used(of: CapScope, since: number): Work<number> {
-    const { wholeSlices, partOfSlice, scope, types } = queriesOf(of);
-    const firstWhole = sliceOf(since) + SLICE_MS;
-    const whole = yield* get(wholeSlices, firstWhole, ...scope, Number.MAX_SAFE_INTEGER, ...types);
-    const part = yield* get(partOfSlice, since, ...scope, firstWhole, ...types);
-    return Number(whole?.['items']) + Number(part?.['items']);
+  /** Returns the numbers of items in scopes, each since its start. Windows with one start share a query. */
+  function* used(windows: CapWindows): Work<readonly number[]> {
+    const parts = new Map<number, readonly ItemRow[]>();
+    for (const { since } of windows) {
+      if (!parts.has(since)) parts.set(since, yield* all<ItemRow>(ITEMS, since, sliceOf(since) + SLICE_MS));
+    }
+    return windows.map(({ since, scope: { policy, account, actions } }) => {
+      let sum = 0;
+      for (const row of parts.get(since)!) {
+        const isOf = row.policy === (policy ?? row.policy) && row.account === (account ?? row.account);
+        if (isOf && counts({ actions }, row)) sum += row.items;
+      }
+      return sum;
+    });
   }
 
   /** Returns the time of the oldest action in a scope since `since`. */
-  function* oldestAt(of: CapScope, since: number): Work<number | undefined> {
-    const { oldest, scope, types } = queriesOf(of);
-    const at = (yield* get(oldest, since, ...scope, Number.MAX_SAFE_INTEGER, ...types))?.['at'];
-    return typeof at === 'number' ? at : undefined;
+  function* oldestAt({ policy, account, actions }: CapScope, since: number): Work<number | undefined> {
+    const scope = [since, policy ?? null, account ?? null];
+    const row = yield* actions === undefined
+      ? get(oldestOfAll, ...scope)
+      : get(oldestOfSome, ...scope, JSON.stringify(actions));
+    return typeof row?.['at'] === 'number' ? row['at'] : undefined;
   }
 
   function* add({ policy, account, action }: Proposal, at: number, items: number): Work<void> {
@@ -69,9 +78,11 @@ export function createCaps(dialect: Dialect) {
     giveBack: (proposal: Proposal, at: number, items: number) => add(proposal, at, -items),
     /** Returns why a proposal does not fit; undefined if it fits. */
     *objection(proposal: Proposal, at: number, caps: readonly CapLimit[]): Work<string | undefined> {
-      for (const cap of caps) {
-        if (!counts(cap, proposal)) continue;
-        const taken = yield* used(scopeOf(cap, proposal), at - cap.windowMs - (cap.marginMs ?? 0));
+      const meant = caps.filter((cap) => counts(cap, proposal));
+      const since = ({ windowMs, marginMs = 0 }: CapLimit): number => at - windowMs - marginMs;
+      const use = yield* used(meant.map((cap) => ({ scope: scopeOf(cap, proposal), since: since(cap) })));
+      for (const [index, cap] of meant.entries()) {
+        const taken = use[index]!;
         if (taken + proposal.items <= cap.limit) continue;
         const window = `${cap.limit} in ${cap.windowMs / 3_600_000} h`;
         if (taken >= cap.limit) return `${cap.scope}: ${window} reached`;
@@ -87,7 +98,7 @@ function sliceOf(at: number): number {
 }
 
 /** Returns true if an action uses a cap. */
-function counts({ actions }: CapLimit, { action }: Proposal): boolean {
+function counts({ actions }: Pick<CapScope, 'actions'>, { action }: Pick<Proposal, 'action'>): boolean {
   return actions === undefined ? action !== 'budget.raise' : actions.includes(action);
 }
 

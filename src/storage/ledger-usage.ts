@@ -1,6 +1,6 @@
 /** Use of caps, and the times of a policy's actions. */
 import type { Usage } from '#automate/ledger/usage.ts';
-import { get, type Dialect, type Work } from './database.ts';
+import { get, type Dialect } from './database.ts';
 import type { Caps } from './ledger-caps.ts';
 import type { Journal } from './ledger-journal.ts';
 
@@ -18,15 +18,9 @@ export const usageQueries = ({ jsonNumber }: Dialect) => ({
 export function createUsage({ database }: Journal, caps: Caps, mustBeAdopted: () => string | undefined): Usage {
   const queries = usageQueries(database.dialect);
 
-  function* used(wanted: Parameters<Usage['used']>[0]): Work<readonly number[]> {
-    const found: number[] = [];
-    for (const { scope, since } of wanted) found.push(yield* caps.used(scope, since));
-    return found;
-  }
-
   return {
     used: async (wanted) =>
-      mustBeAdopted() === undefined ? database.read(used(wanted)) : wanted.map(() => Number.MAX_SAFE_INTEGER),
+      mustBeAdopted() === undefined ? database.read(caps.used(wanted)) : wanted.map(() => Number.MAX_SAFE_INTEGER),
     oldestAt: async (scope, since) => database.read(caps.oldestAt(scope, since)),
     lastIntentAt: async (policy) => timeOf(await database.read(get(queries.lastIntent, policy))),
     lastUnknownAt: async (policy, since) => timeOf(await database.read(get(queries.lastUnknown, policy, since))),

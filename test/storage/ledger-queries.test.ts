@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ACTION_QUERIES, ofPlan } from '#storage/ledger-actions.ts';
 import { budgetQueries, RAISES } from '#storage/ledger-budgets.ts';
 import { stepQuery } from '#storage/ledger-campaigns.ts';
-import { SLICE_MS, capQueries, createCaps } from '#storage/ledger-caps.ts';
+import { createCaps, ITEMS, oldestQuery, SLICE_MS } from '#storage/ledger-caps.ts';
 import { historyQueries } from '#storage/ledger-history.ts';
 import { WORK_LIST } from '#storage/ledger-intents.ts';
 import { forgettable } from '#storage/ledger-retention.ts';
@@ -39,7 +39,8 @@ const QUERIES: readonly (readonly [string, string])[] = [
   ...Object.entries(WORK_LIST),
   ...Object.entries(historyQueries(dialect)),
   ...Object.entries(usageQueries(dialect)),
-  ...Object.entries(capQueries()),
+  ['items', ITEMS],
+  ['oldest', oldestQuery()],
   ['forgettable', forgettable(dialect)],
   ['pending triggers', selectPendingTriggers(dialect)],
 ];
@@ -73,9 +74,9 @@ test('the end of an alert reads the index of the pending triggers, and not the t
 });
 
 test('a window reads whole slices and a part of one, whatever they contain', () => {
-  const { wholeSlices, partOfSlice } = capQueries();
-  expect(planOf(wholeSlices).join()).toContain('SEARCH cap_slices USING PRIMARY KEY (slice>? AND slice<?)');
-  expect(planOf(partOfSlice).join()).toContain('SEARCH intents USING COVERING INDEX intents_caps (at>? AND at<?)');
+  const plan = planOf(ITEMS).join();
+  expect(plan).toContain('SEARCH cap_slices USING PRIMARY KEY (slice>?)');
+  expect(plan).toContain('SEARCH intents USING COVERING INDEX intents_caps (at>? AND at<?)');
 });
 
 test('actions of one slice, policy and type share a row, and a return reduces it', () => {
@@ -89,5 +90,5 @@ test('actions of one slice, policy and type share a row, and a return reduces it
     { slice: 7 * SLICE_MS, action: 'workflow-dlq.resume', items: 198 },
     { slice: 7 * SLICE_MS, action: 'budget.raise', items: 1 },
   ]);
-  expect(database.now(caps.used({}, 0))).toBe(198);
+  expect(database.now(caps.used([{ scope: {}, since: 0 }]))).toEqual([198]);
 });

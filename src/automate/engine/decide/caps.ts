@@ -49,19 +49,24 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
   return limits;
 }
 
+/** Cap of a policy. */
+export interface PolicyLimit {
+  readonly policy: Pick<Policy, 'name' | 'account'>;
+  readonly limit: CapLimit;
+}
+
 /** Returns the use of each cap at `now` (epoch milliseconds). */
 export async function capUse(
-  policy: Pick<Policy, 'name' | 'account'>,
-  limits: readonly CapLimit[],
-  ledger: EngineDeps['ledger'],
+  caps: readonly PolicyLimit[],
+  ledger: Pick<EngineDeps['ledger'], 'used' | 'mustBeAdopted'>,
   now: number,
 ): Promise<readonly PlanCap[]> {
   const adopt = ledger.mustBeAdopted;
   const why = adopt && { why: `all caps count as used: ${adopt}; \`opsd state adopt --reason TEXT\` ends this state` };
   const used = await ledger.used(
-    limits.map((limit) => ({ scope: scopeOf(policy, limit), since: now - lengthOf(limit) })),
+    caps.map(({ policy, limit }) => ({ scope: scopeOf(policy, limit), since: now - lengthOf(limit) })),
   );
-  return limits.map(({ scope, windowMs, limit, actions }, index) => ({
+  return caps.map(({ limit: { scope, windowMs, limit, actions } }, index) => ({
     scope: actions === undefined ? scope : `${scope} ${actions === DELETES ? 'deletes' : 'spend'}`,
     window: windowMs === HOUR_MS ? 'hour' : 'day',
     used: adopt === undefined ? used[index]! : limit,
@@ -74,7 +79,11 @@ export async function capUse(
 export async function capsOf(policy: Policy, deps: EngineDeps): Promise<readonly PlanCap[]> {
   const now = deps.clock.now();
   const limits = capLimits(policy, now, deps);
-  const use = await capUse(policy, limits, deps.ledger, now);
+  const use = await capUse(
+    limits.map((limit) => ({ policy, limit })),
+    deps.ledger,
+    now,
+  );
   const caps: PlanCap[] = [];
   for (const [index, cap] of use.entries()) {
     const isFull = cap.why === undefined && cap.used >= cap.limit;

@@ -117,8 +117,11 @@ export class Authority {
    *
    * @param scopes `engine`, or scopes from `policyScope`
    */
-  async arePaused(scopes: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
-    const stored = await this.#storedPauses();
+  async arePaused(
+    scopes: readonly string[],
+    ledger?: Pick<Pauses, 'pauses'>,
+  ): Promise<ReadonlyMap<string, boolean>> {
+    const stored = await this.#storedPauses(ledger);
     const reason = (scope: string) =>
       this.#pausedBy(stored, [scope]) ?? (scope === 'engine' ? this.killSwitch : undefined);
     return new Map(scopes.map((scope) => [scope, reason(scope) !== undefined]));
