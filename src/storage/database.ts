@@ -65,9 +65,9 @@ export interface Database {
   /**
    * Runs work in one transaction: all of it is durable when the promise resolves, and none of it if it rejects.
    *
-   * @param account account that the work changes. With replicas, the transaction fails if another one owns it.
+   * @param accounts accounts that the work changes. With replicas, the transaction fails if another one owns one of them.
    */
-  transaction<T>(job: Job<T>, account?: string): Promise<T>;
+  transaction<T>(job: Job<T>, accounts?: string | readonly string[]): Promise<T>;
 }
 
 /** Returns all rows of a query, whose columns have the names and types of the properties of `R`. */

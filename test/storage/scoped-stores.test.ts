@@ -26,10 +26,10 @@ const ACCOUNTS = ['a', 'b', 'c', 'old'];
 function leased(database: Database) {
   const lost = new Set<string>();
   /** Accounts of the transactions. */
-  const fenced: (string | undefined)[] = [];
+  const fenced: (string | readonly string[] | undefined)[] = [];
   const transaction: Database['transaction'] = (work, account) => {
     fenced.push(account);
-    if (account !== undefined && lost.has(account)) throw new LeaseLostError(account, 1, 2);
+    if (typeof account === 'string' && lost.has(account)) throw new LeaseLostError(account, 1, 2);
     return database.transaction(work);
   };
   return { lost, fenced, database: { ...database, transaction } };

@@ -14,6 +14,7 @@ import { ObservationBoard } from '#observe/observations/board.ts';
 import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
 import type { ServerDeps } from '#operate/server.ts';
 import { type OwnFacts, type OwnMemory, ownAccount } from '#operate/views/own-account.ts';
+import type { SharedAccount } from '#operate/views/account-view.ts';
 import { RemoteViews } from '#operate/views/remote-views.ts';
 import { shownPorts, type OtherReplicas } from '#operate/views/shown.ts';
 import type { NewView, ViewStore } from '#operate/views/view-store.ts';
@@ -34,24 +35,27 @@ export function memoryViews(now: () => number) {
   const state = { isAway: false };
   const store: ViewStore = {
     times: async () => ({ now: now(), views: new Map([...views].map(([account, { at }]) => [account, at])) }),
-    read: async (account, wanted) => {
-      const view = views.get(account);
-      if (view === undefined) return undefined;
-      const ids = wanted(view.body);
-      read.push(...ids);
-      return {
-        ...view,
-        slices: new Map(ids.flatMap((id) => (view.slices.has(id) ? [[id, view.slices.get(id)!]] : []))),
-      };
-    },
+    read: async (accounts, wanted) =>
+      new Map(
+        accounts.flatMap((account) => {
+          const view = views.get(account);
+          if (view === undefined) return [];
+          const ids = wanted(account, view.body);
+          read.push(...ids);
+          const slices = ids.flatMap((id) => (view.slices.has(id) ? [[id, view.slices.get(id)!] as const] : []));
+          return [[account, { ...view, slices: new Map(slices) }] as const];
+        }),
+      ),
     slices: async (account) => [...(views.get(account)?.slices.keys() ?? [])],
-    write: async (view) => {
+    write: async (added) => {
       if (state.isAway) throw new Error('the server is away');
-      written.push(view);
-      const before = views.get(view.account);
-      const slices = new Map([...(before?.slices ?? []), ...view.added]);
-      for (const id of slices.keys()) if (view.slices?.includes(id) === false) slices.delete(id);
-      views.set(view.account, { at: Math.max(now(), (before?.at ?? 0) + 1), body: view.body, slices });
+      for (const view of added) {
+        written.push(view);
+        const before = views.get(view.account);
+        const slices = new Map([...(before?.slices ?? []), ...view.added]);
+        for (const id of slices.keys()) if (view.slices?.includes(id) === false) slices.delete(id);
+        views.set(view.account, { at: Math.max(now(), (before?.at ?? 0) + 1), body: view.body, slices });
+      }
     },
   };
   return { store, state, views, written, read };
@@ -207,20 +211,31 @@ export function visitor(
   return { views, readings, sent, shown: worldAt(clock, ports) };
 }
 
+/** Returns a function that writes the view of `production`, and rejects if that fails. */
+export function writerTo(store: ViewStore): (view: SharedAccount) => Promise<void> {
+  const failures: unknown[] = [];
+  const writer = new ViewWriter(store, (error) => failures.push(error));
+  return async (view) => {
+    await writer.add('production', view);
+    await writer.flush();
+    for (const error of failures.splice(0)) throw error;
+  };
+}
+
 /** An owner and a visitor over one store of views. @param skewMs time by which the visitor's clock is ahead */
 export async function replicas(options: OwnerOptions = {}, skewMs = 0) {
   const clock = new ManualClock(NOW);
   const other = new ManualClock(NOW + skewMs);
   const { store, ...seen } = memoryViews(() => clock.now());
   const own = await owner(clock, options);
-  const writer = new ViewWriter(store);
+  const write = writerTo(store);
   const { views, ...rest } = visitor(store, other, options.policies);
   return {
     ...seen,
     store,
     owner: own,
     visitor: rest,
-    write: () => writer.write('production', own.view()),
+    write: () => write(own.view()),
     refresh: () => views.refresh(),
     /** Lets time pass for all. */
     pass: async (ms: number): Promise<void> => {

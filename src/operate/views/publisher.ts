@@ -25,19 +25,18 @@ export interface PublisherDeps {
 /** Ends at disposal, after the write in progress. */
 export function publishViews(deps: PublisherDeps): AsyncDisposable {
   const { store, clock, accounts, memory, onProblem } = deps;
-  const writer = new ViewWriter(store);
+  const problems = new Set<string>();
+  const writer = new ViewWriter(store, (error) => {
+    if (!isLeaseLost(error)) problems.add(errorMessage(error));
+  });
   return repeat({ clock, everyMs: PUBLISH_EVERY_MS, onProblem }, async (signal) => {
     const facts = await deps.facts();
-    const problems: string[] = [];
+    problems.clear();
     for (const account of accounts) {
       if (signal.aborted) return;
-      if (!deps.owns(account)) continue;
-      try {
-        await writer.write(account, ownAccount(account, facts, memory));
-      } catch (error) {
-        if (!isLeaseLost(error)) problems.push(errorMessage(error));
-      }
+      if (deps.owns(account)) await writer.add(account, ownAccount(account, facts, memory));
     }
-    if (problems.length > 0) throw new Error([...new Set(problems)].join('; '));
+    await writer.flush();
+    if (problems.size > 0) throw new Error([...problems].join('; '));
   });
 }

@@ -27,6 +27,9 @@ interface Known {
   readonly slices: ReadonlyMap<string, readonly unknown[]>;
 }
 
+/** Maximum number of views that are read together: their slices are in memory twice. */
+const AT_ONCE = 50;
+
 export class RemoteViews {
   readonly #deps: RemoteViewsDeps;
   readonly #known = new Map<string, Known>();
@@ -53,31 +56,59 @@ export class RemoteViews {
     for (const account of this.#known.keys()) {
       if (!accounts.has(account) || !views.has(account)) this.#known.delete(account);
     }
-    const problems: string[] = [];
-    for (const account of accounts) {
+    const changed = [...accounts].filter((account) => {
       const at = views.get(account);
-      if (at === undefined || at === this.#known.get(account)?.at) continue;
-      try {
-        // An age is too high by the duration of the query, and never too low.
-        await this.#read(account, (writtenAt) => askedAt - now + writtenAt);
-      } catch (error) {
-        problems.push(`view of ${account}: ${errorMessage(error)}`);
-      }
+      return at !== undefined && at !== this.#known.get(account)?.at;
+    });
+    const problems: string[] = [];
+    for (let read = 0; read < changed.length; read += AT_ONCE) {
+      // An age is too high by the duration of the queries, and never too low.
+      problems.push(...(await this.#read(changed.slice(read, read + AT_ONCE), askedAt - now)));
     }
     if (problems.length > 0) throw new Error(problems.join('; '));
   }
 
-  async #read(account: string, localTime: (at: number) => number): Promise<void> {
-    const before = this.#known.get(account);
-    let document: ViewDocument | undefined;
-    const stored = await this.#deps.store.read(account, (body) => {
-      document = unpackedDocument(body);
-      return idsOf(document).filter((id) => before?.slices.has(id) !== true);
+  /**
+   * Reads views.
+   *
+   * @param offset of the monotonic clock of this process to the clock of the store
+   * @returns the problems of those that cannot be read
+   */
+  async #read(accounts: readonly string[], offset: number): Promise<readonly string[]> {
+    const problems: string[] = [];
+    const documents = new Map<string, ViewDocument>();
+    const unreadable = (account: string, error: unknown): void =>
+      void problems.push(`view of ${account}: ${errorMessage(error)}`);
+    const stored = await this.#deps.store.read(accounts, (account, body) => {
+      try {
+        const document = unpackedDocument(body);
+        documents.set(account, document);
+        return idsOf(document).filter((id) => this.#known.get(account)?.slices.has(id) !== true);
+      } catch (error) {
+        unreadable(account, error);
+        return [];
+      }
     });
-    if (stored === undefined || document === undefined) return;
+    for (const [account, document] of documents) {
+      try {
+        const view = stored.get(account)!;
+        await this.#take(account, document, { ...view, writtenAt: view.at + offset });
+      } catch (error) {
+        unreadable(account, error);
+      }
+    }
+    return problems;
+  }
+
+  async #take(
+    account: string,
+    document: ViewDocument,
+    stored: StoredView & { readonly writtenAt: number },
+  ): Promise<void> {
+    const before = this.#known.get(account);
     const slices = await slicesOf(document, stored, before);
     const view = { facts: document.facts, moving: document.moving, lists: listsOf(document, slices, before) };
-    const remote = new RemoteAccount(account, view, localTime(stored.at), before?.account);
+    const remote = new RemoteAccount(account, view, stored.writtenAt, before?.account);
     this.#known.set(account, { at: stored.at, account: remote, document, slices });
     for (const [collector, { batch }] of remote.readings) {
       const isNew = batch?.at !== before?.account.readings.get(collector)?.batch?.at;

@@ -21,13 +21,16 @@ export interface NewView {
   readonly slices?: readonly string[];
 }
 
+/** Returns the ids of the slices to read, for the body of a view. */
+export type Wanted = (account: string, body: Uint8Array) => readonly string[];
+
 export interface ViewStore {
   /** Returns the time of each view, and the present time, by the clock of the store. */
   times(): Promise<{ readonly now: number; readonly views: ReadonlyMap<string, number> }>;
-  /** @param wanted returns the ids of the slices to read, for the body of the view */
-  read(account: string, wanted: (body: Uint8Array) => readonly string[]): Promise<StoredView | undefined>;
+  /** Returns the views of accounts that have one, by account. */
+  read(accounts: readonly string[], wanted: Wanted): Promise<ReadonlyMap<string, StoredView>>;
   /** Ids of the slices of an account. */
   slices(account: string): Promise<readonly string[]>;
-  /** Writes a view as the owner of its account. Rejects if another replica owns it. */
-  write(view: NewView): Promise<void>;
+  /** Writes views as the owner of their accounts. Rejects if another replica owns one; none is written then. */
+  write(views: readonly NewView[]): Promise<void>;
 }

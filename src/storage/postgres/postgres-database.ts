@@ -39,7 +39,7 @@ const LIMITS = `SET LOCAL statement_timeout = ${STATEMENT_MS}; SET LOCAL idle_in
 
 const READ = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${LIMITS}`;
 const WRITE = `BEGIN; ${LIMITS}; SELECT CAST(pg_current_xact_id() AS TEXT) AS id, ${TIMELINE} AS timeline`;
-const FENCE = 'SELECT epoch FROM leases WHERE account = $1 FOR SHARE';
+const FENCE = 'SELECT account, epoch FROM leases WHERE account = ANY ($1) FOR SHARE';
 const STATUS = `SELECT pg_xact_status(CAST($1 AS xid8)) AS status, ${TIMELINE} AS timeline`;
 
 /** Attempts to find out the outcome of a commit, one each second. */
@@ -65,26 +65,27 @@ export function openPostgres({ url, name, poolSize, clock, epochOf }: PostgresOp
     }
   }
 
-  /** @throws {LeaseLostError} if this replica does not own the account */
-  async function begin(client: PoolClient, account: string | undefined): Promise<Row> {
-    if (account === undefined || epochOf === undefined) return lastRow(await client.query<Row>(WRITE));
-    const held = epochOf(account);
-    if (held === undefined) throw new LeaseLostError(account, held, undefined);
-    const [begun, lease] = await together([client.query<Row>(WRITE), client.query<Row>(FENCE, [account])]);
-    const current = lease.rows[0]?.['epoch'] as number | undefined;
+  /** @throws {LeaseLostError} if this replica does not own one of the accounts */
+  async function begin(client: PoolClient, accounts: readonly string[]): Promise<Row> {
+    if (accounts.length === 0 || epochOf === undefined) return lastRow(await client.query<Row>(WRITE));
+    const held = new Map(accounts.map((account) => [account, epochOf(account)]));
+    for (const [account, epoch] of held) if (epoch === undefined) throw new LeaseLostError(account, epoch, undefined);
+    const [begun, leases] = await together([client.query<Row>(WRITE), client.query<Row>(FENCE, [accounts])]);
+    const current = new Map(leases.rows.map((lease) => [lease['account'], lease['epoch'] as number]));
     const row = lastRow(begun);
-    if (current !== held || !isOfTimeline(held, String(row['timeline']))) {
-      throw new LeaseLostError(account, held, current);
+    for (const [account, epoch = 0] of held) {
+      if (current.get(account) === epoch && isOfTimeline(epoch, String(row['timeline']))) continue;
+      throw new LeaseLostError(account, epoch, current.get(account));
     }
     return row;
   }
 
-  async function transaction<T>(job: Job<T>, account?: string): Promise<T> {
+  async function transaction<T>(job: Job<T>, owned: string | readonly string[] = []): Promise<T> {
     /** Set from the moment at which the transaction may be committed. */
     let pending: { readonly begun: Row; readonly result: T } | undefined;
     try {
       return await connected(async (client) => {
-        const begun = await begin(client, account);
+        const begun = await begin(client, typeof owned === 'string' ? [owned] : owned);
         const result = await drive(client, job);
         pending = { begun, result };
         await commit(client);

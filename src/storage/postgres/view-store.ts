@@ -1,6 +1,7 @@
 /** Store of the views that the replicas show of their accounts. */
-import type { NewView, StoredView, ViewStore } from '#operate/views/view-store.ts';
-import { all, each, get, run, type Database, type Work } from '../database.ts';
+import type { NewView, StoredView, ViewStore, Wanted } from '#operate/views/view-store.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { all, each, run, type Database, type Work } from '../database.ts';
 import { DATABASE_CLOCK } from './lease-table.ts';
 import { POSTGRES } from './translate.ts';
 
@@ -8,12 +9,17 @@ import { POSTGRES } from './translate.ts';
 const NOT_AWAITED = 'SET LOCAL synchronous_commit = off';
 
 /** The time must differ from that of the view before, even if the clock was set back. */
-const PUT = `INSERT INTO views (account, at, body) VALUES (?1, ${DATABASE_CLOCK}, ?2)
+const PUT = `INSERT INTO views (account, at, body) VALUES (?, ${DATABASE_CLOCK}, ?)
   ON CONFLICT (account) DO UPDATE SET body = excluded.body,
     at = CASE WHEN views.at = excluded.at THEN excluded.at + 1 ELSE excluded.at END`;
 const PUT_SLICE = 'INSERT INTO view_slices (account, id, body) VALUES (?, ?, ?) ON CONFLICT (account, id) DO NOTHING';
-const DROP_SLICES = `DELETE FROM view_slices WHERE account = ?1 AND id NOT IN ${POSTGRES.members('?2')}`;
-const SELECT_SLICES = `SELECT id, body FROM view_slices WHERE account = ?1 AND id IN ${POSTGRES.members('?2')}`;
+/** Pairs of an account and the id of a slice, as two sets of the same length. */
+const PAIRS = (accounts: string, ids: string): string =>
+  `unnest(CAST(${accounts} AS text[]), CAST(${ids} AS text[])) AS pairs (account, id)`;
+const DROP_SLICES = `DELETE FROM view_slices WHERE account IN ${POSTGRES.members('?1')}
+  AND (account, id) NOT IN (SELECT account, id FROM ${PAIRS('?2', '?3')})`;
+const SELECT = `SELECT account, at, body FROM views WHERE account IN ${POSTGRES.members('?1')}`;
+const SELECT_SLICES = `SELECT account, id, body FROM ${PAIRS('?1', '?2')} JOIN view_slices USING (account, id)`;
 
 export function createViewStore(database: Database): ViewStore {
   return {
@@ -28,29 +34,55 @@ export function createViewStore(database: Database): ViewStore {
       );
       return { now: Number(rows[0]!['now']), views: new Map(views) };
     },
-    read: (account, wanted) => database.read(readView(account, wanted)),
+    read: (accounts, wanted) => database.read(readViews(accounts, wanted)),
     slices: async (account) =>
       (await database.read(all('SELECT id FROM view_slices WHERE account = ?', account))).map(({ id }) => String(id)),
-    write: (view) => database.transaction(writeView(view), view.account),
+    write: (views) =>
+      database.transaction(
+        () => writeViews(views),
+        views.map(({ account }) => account),
+      ),
   };
 }
 
-function* readView(account: string, wanted: (body: Uint8Array) => readonly string[]): Work<StoredView | undefined> {
-  const row = yield* get('SELECT at, body FROM views WHERE account = ?', account);
-  if (row === undefined) return undefined;
-  const body = row['body'] as Uint8Array;
-  const ids = wanted(body);
-  const slices = ids.length === 0 ? [] : yield* all(SELECT_SLICES, account, JSON.stringify(ids));
-  return {
+function* readViews(accounts: readonly string[], wanted: Wanted): Work<ReadonlyMap<string, StoredView>> {
+  const rows = yield* all(SELECT, JSON.stringify(accounts));
+  const views = rows.map((row) => ({
+    account: String(row['account']),
     at: Number(row['at']),
-    body,
-    slices: new Map(slices.map(({ id, body: bytes }) => [String(id), bytes as Uint8Array])),
-  };
+    body: row['body'] as Uint8Array,
+  }));
+  const found = yield* slicesOf(views.map(({ account, body }) => ({ account, slices: wanted(account, body) })));
+  return new Map(
+    views.map(({ account, at, body }) => [account, { at, body, slices: found.get(account) ?? new Map() }]),
+  );
 }
 
-function* writeView({ account, body, added, slices }: NewView): Work<void> {
+type OfAccount = Required<Pick<NewView, 'account' | 'slices'>>;
+
+function* slicesOf(wanted: readonly OfAccount[]): Work<ReadonlyMap<string, Map<string, Uint8Array>>> {
+  const slices = new Map<string, Map<string, Uint8Array>>();
+  if (wanted.every((one) => one.slices.length === 0)) return slices;
+  for (const { account, id, body } of yield* all(SELECT_SLICES, ...pairs(wanted))) {
+    getOrAdd(slices, String(account), () => new Map()).set(String(id), body);
+  }
+  return slices;
+}
+
+function* writeViews(views: readonly NewView[]): Work<void> {
   yield* run(NOT_AWAITED);
-  yield* each(PUT_SLICE, added, ([id, bytes]) => [account, id, bytes]);
-  if (slices !== undefined) yield* run(DROP_SLICES, account, JSON.stringify(slices));
-  yield* run(PUT, account, body);
+  const added = views.flatMap(({ account, added: slices }) =>
+    [...slices].map(([id, bytes]) => [account, id, bytes] as const),
+  );
+  yield* each(PUT_SLICE, added, (slice) => slice);
+  const changed = views.filter((view): view is NewView & OfAccount => view.slices !== undefined);
+  const accounts = changed.map(({ account }) => account);
+  if (changed.length > 0) yield* run(DROP_SLICES, JSON.stringify(accounts), ...pairs(changed));
+  yield* each(PUT, views, ({ account, body }) => [account, body]);
+}
+
+/** Returns the accounts and the ids of slices, for `PAIRS`. */
+function pairs(of: readonly OfAccount[]): readonly [accounts: string, ids: string] {
+  const found = of.flatMap(({ account, slices }) => slices.map((id) => [account, id] as const));
+  return [JSON.stringify(found.map(([account]) => account)), JSON.stringify(found.map(([, id]) => id))];
 }

@@ -7,9 +7,19 @@ import { incidentDetail, incidentList } from '#operate/api/incident-views.ts';
 import { readSpend } from '#operate/api/spend.ts';
 import { readStatus } from '#operate/api/status.ts';
 import type { ServerDeps } from '#operate/server.ts';
+import type { ViewStore } from '#operate/views/view-store.ts';
+import { ViewWriter } from '#operate/views/view-writer.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { NOW, RESUME_BILLING } from '../http/world.ts';
-import { failedRun, MAX_STALENESS_MS, memoryViews, owner, replicas, visitor } from '../../support/view-worlds.ts';
+import {
+  failedRun,
+  MAX_STALENESS_MS,
+  memoryViews,
+  owner,
+  replicas,
+  visitor,
+  writerTo,
+} from '../../support/view-worlds.ts';
 
 const MINUTE = 60_000;
 
@@ -179,14 +189,35 @@ test('a view is written whole after a failure, and by the next owner what the st
   const stored = views.get('production')!;
   const next = await owner(new ManualClock(NOW + 5 * MINUTE));
   await next.publish({ collector: 'workflowDlq', rows: own.board.latest('production', 'workflowDlq')!.rows });
-  const { ViewWriter } = await import('#operate/views/view-writer.ts');
-  await new ViewWriter(store).write('production', next.view());
+  await writerTo(store)(next.view());
   // The incidents have other times.
   const added = [...written.at(-1)!.added.keys()];
   expect(added.filter((id) => stored.slices.has(id))).toEqual([]);
   expect(added.length).toBeLessThan(stored.slices.size / 2);
   await refresh();
   expect(deadLetterList(other.shown, { limit: 50 }).total).toBe(700);
+});
+
+test('an account whose view cannot be written does not stop the others', async () => {
+  const { store } = memoryViews(() => NOW);
+  const written: string[] = [];
+  const failures: unknown[] = [];
+  const write: ViewStore['write'] = async (views) => {
+    if (views.some(({ account }) => account === 'lost')) throw new Error('another replica owns lost');
+    written.push(...views.map(({ account }) => account));
+  };
+  const writer = new ViewWriter({ ...store, write }, (error) => failures.push(error));
+  const view = (await owner(new ManualClock(NOW))).view();
+  const round = async () => {
+    for (const account of ['production', 'lost', 'staging']) await writer.add(account, view);
+    await writer.flush();
+  };
+  await round();
+  expect(written).toEqual(['production', 'staging']);
+  await round();
+  // What was written is not written again, and the other one is.
+  expect(written).toHaveLength(2);
+  expect(failures).toEqual([new Error('another replica owns lost'), new Error('another replica owns lost')]);
 });
 
 test('a damaged view does not hide the other accounts, and the view before it stays', async () => {
