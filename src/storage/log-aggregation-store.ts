@@ -31,6 +31,9 @@ interface Outboxes {
   readonly deliveries?: Pick<StoredDeliveryOutbox, 'begin'>;
 }
 
+/** Time of the log after which the state of an account without entries is written. A crash reads this much again. */
+const IDLE_MS = 60_000;
+
 /** @param outboxes store the spans of commits and the delivery events; without them they are not stored */
 export function createLogAggregationStore(
   { database }: Pick<Store, 'database'>,
@@ -44,15 +47,23 @@ export function createLogAggregationStore(
     const { account, increments, histograms = [] } = commit;
     try {
       const known = await memory(account);
-      await totals.commit(account, () => ({
-        increments,
-        histograms,
-        *work() {
-          yield* save(commit, known);
-          for (const { work } of writes) yield* work;
-        },
-        committed: () => known.remember(commit),
-      }));
+      await totals.commit(account, () => {
+        const canWait = writes.length === 0 && isProgress(commit, known);
+        return {
+          increments,
+          histograms,
+          canWait,
+          *work() {
+            yield* save(commit, known);
+            for (const { work } of writes) yield* work;
+          },
+          committed() {
+            known.remember(commit);
+            // The first commits of an account also write since when its attempts are known.
+            if (!canWait && commit.attempts !== undefined) known.storedTo = commit.watermark;
+          },
+        };
+      });
     } catch (error) {
       for (const write of writes) write.failed();
       throw error;
@@ -61,7 +72,7 @@ export function createLogAggregationStore(
   }
 
   return {
-    loadLogState: async (account) => stateOf(await database.read(get<StateRow>(SELECT_STATE, account))),
+    loadLogState: async (account) => (await memory(account)).state,
     memory,
     async openRecords(account, messageIds) {
       if (messageIds.length === 0) return new Map();
@@ -69,6 +80,7 @@ export function createLogAggregationStore(
       return new Map(rows.map(({ message_id: id, record }) => [String(id), String(record)]));
     },
     async expired(account, before, limit) {
+      if ((await memory(account)).open.size === 0) return [];
       const until = Math.max(Number.MIN_SAFE_INTEGER, Math.min(before, Number.MAX_SAFE_INTEGER));
       const rows = await database.read(all(SELECT_EXPIRED, account, until, limit));
       return rows.map(({ message_id: id, record }) => ({ messageId: String(id), record: String(record) }));
@@ -85,6 +97,16 @@ export function createLogAggregationStore(
     hourCounts: async (account) => hoursOf(await database.read(all(SELECT_HOURS, account))),
     attempts: (account) => database.read(loadAttempts(account)),
   };
+}
+
+/** Returns true if a commit only advances the state, a little further than the store has it. */
+function isProgress(commit: LogCommit, { state, storedTo }: LogMemory): boolean {
+  const { increments, histograms = [], hours = [], opened = [], closed = [], attempts, sweep, watermark } = commit;
+  const isSame = sweep === undefined && commit.sweptAt === state.sweptAt && commit.entryMode === state.entryMode;
+  const isEmpty =
+    [histograms, hours, opened, closed, attempts?.attempts ?? []].every(({ length }) => length === 0) &&
+    increments.every(({ metric }) => metric === 'opsd_log_pages_total');
+  return isSame && isEmpty && watermark >= storedTo && watermark - storedTo < IDLE_MS;
 }
 
 const SELECT_STATE = `SELECT watermark, kept_from AS "keptFrom", swept_at AS "sweptAt", entry_mode AS "entryMode",
@@ -169,6 +191,7 @@ function* saveHours(commit: LogCommit): Work<void> {
 
 function* load(account: string): Work<LogMemory> {
   const memory = new LogMemory();
+  memory.state = stateOf(yield* get<StateRow>(SELECT_STATE, account));
   yield* loadKeys(account, 'seen', memory.seen);
   yield* loadKeys(account, 'ended', memory.ended);
   yield* paged<OpenRow>(

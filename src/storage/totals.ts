@@ -22,6 +22,8 @@ interface Change extends Partial<Omit<TotalsAdded, 'account'>> {
   readonly work?: Job<unknown>;
   /** Called after the commit, before the account's next change. */
   readonly committed?: () => void;
+  /** True to commit it with the next change of the account, or with `settled`. Its work may then run again. */
+  readonly canWait?: boolean;
 }
 
 export interface StoredTotals extends TotalsStore {
@@ -46,7 +48,7 @@ export interface StoredTotals extends TotalsStore {
     account: string,
     work: () => Promise<readonly C[]>,
   ): Promise<readonly C[]>;
-  /** Resolves when all changes requested so far are committed or have failed. */
+  /** Resolves when all changes requested so far are committed or have failed, also those that can wait. */
   settled(): Promise<void>;
 }
 
@@ -74,6 +76,8 @@ export function createTotals(
   onSaved: () => void = () => undefined,
 ): StoredTotals {
   const turns = new Map<string, OneByOne>();
+  /** Changes that wait for the next one of their account. */
+  const waiting = new Map<string, Change>();
   const feeds = new Map<string, Set<(added: TotalsAdded) => void>>();
   const { addCounters, addHistograms, retireAll } = changesOf(database.dialect);
   const countersOfAll = `SELECT account, metric, labels, value FROM counters
@@ -88,9 +92,16 @@ export function createTotals(
   }
 
   async function commitNow(account: string, change: Change): Promise<void> {
-    const { increments = [], histograms = [], work, committed } = change;
+    const earlier = waiting.get(account);
+    const { histograms = [], work, committed } = change;
+    const increments = [...(earlier?.increments ?? []), ...(change.increments ?? [])];
+    if (change.canWait === true) {
+      waiting.set(account, { increments, work });
+      return committed?.();
+    }
     try {
       await transaction(account, function* () {
+        if (earlier?.work !== undefined) yield* workOf(earlier.work);
         if (work !== undefined) yield* workOf(work);
         yield* addCounters(account, increments);
         yield* addHistograms(account, histograms);
@@ -99,6 +110,7 @@ export function createTotals(
       onFailure(error);
       throw error;
     }
+    waiting.delete(account);
     onSaved();
     committed?.();
     if (increments.length === 0 && histograms.length === 0) return;
@@ -144,6 +156,8 @@ export function createTotals(
       return new Map([...ofAccounts].map(([account, own]) => [account, own.map(counterOf)]));
     },
     async settled() {
+      // A failure was reported. What only waits is nothing that the next process needs.
+      await Promise.allSettled([...waiting.keys()].map((account) => inTurn(account, () => commitNow(account, {}))));
       await Promise.all([...turns.values()].map((ofAccount) => ofAccount.idle()));
     },
   };

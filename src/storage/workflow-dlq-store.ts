@@ -48,7 +48,13 @@ export function createWorkflowDlqStore(
         const commit = decide(known);
         if (commit === undefined) return undefined;
         const { increments, histograms } = commit;
-        return { increments, histograms, work: save(commit), committed: () => known.remember(commit) };
+        // The store needs the time of a listing only for the runs of the account.
+        const isEmpty = known.runs.size === 0 && commit.changed.length === 0 && increments.length === 0;
+        if (isEmpty && known.listedAt !== undefined && commit.listedAt !== undefined) {
+          known.remember(commit);
+          return undefined;
+        }
+        return { increments, histograms, work: () => save(commit), committed: () => known.remember(commit) };
       });
     },
   };

@@ -94,6 +94,62 @@ test('a commit persists after the store was closed and opened again', async () =
   );
 });
 
+describe('a log without entries', () => {
+  const attempts = (from: number) => ({ attempts: { from, attempts: [] } });
+  const pages = { increments: [{ metric: 'opsd_log_pages_total', labels: [], by: 1 } as const] };
+
+  async function idle() {
+    const store = memoryStore();
+    const open = () => createLogAggregationStore(store, createTotals(store));
+    const log = open();
+    await log.commitLog(commit({ watermark: 0, sweptAt: 7 }));
+    await log.commitLog(commit({ watermark: 1, sweptAt: 7, ...attempts(0) }));
+    const advance = (watermark: number, more: Partial<LogCommit> = {}) =>
+      log.commitLog(commit({ watermark, sweptAt: 7, ...attempts(1), ...pages, ...more }));
+    /** State after a crash. */
+    const stored = async () => (await open().loadLogState('production')).watermark;
+    return { store, log, advance, stored };
+  }
+
+  test('is written once a minute of the log, and known at once', async () => {
+    const { store, log, advance, stored } = await idle();
+    expect(await stored()).toBe(1);
+    await advance(MINUTE);
+    expect(await log.loadLogState('production')).toEqual({ watermark: MINUTE, keptFrom: 0, sweptAt: 7 });
+    expect([await stored(), storedCounters(store, 'production')]).toEqual([1, []]);
+    await advance(MINUTE + 1);
+    expect(await stored()).toBe(MINUTE + 1);
+    expect(storedCounters(store, 'production')).toEqual([{ ...pages.increments[0], by: undefined, value: 2 }]);
+    await advance(MINUTE + 2);
+    expect(await stored()).toBe(MINUTE + 1);
+  });
+
+  test.each<[string, Partial<LogCommit>]>([
+    ['an entry', { increments: [{ ...delivered, by: 1 }] }],
+    ['an open message', { opened: [open('m')] }],
+    ['a closed message', { closed: ['m'] }],
+    ['an hour', { hours: [{ hour: 0, state: 'DELIVERED', count: 1 }] }],
+    ['the end of a sweep', { sweptAt: 8 }],
+    ['a sweep in progress', { sweep: { at: 0, end: 1, since: 8 } }],
+    ['the entry mode', { entryMode: 'snapshot' }],
+    ['a watermark that was reset', { watermark: 0 }],
+  ])('is written with %s', async (_name, more) => {
+    const { advance, stored } = await idle();
+    await advance(2, more);
+    expect(await stored()).toBe(more.watermark ?? 2);
+  });
+
+  test('is written at the start, until it is known since when attempts are counted', async () => {
+    const store = memoryStore();
+    const log = createLogAggregationStore(store, createTotals(store));
+    await log.commitLog(commit({ watermark: 0 }));
+    await log.commitLog(commit({ watermark: 5, ...attempts(3) }));
+    expect(await createLogAggregationStore(store, createTotals(store)).attempts('production')).toMatchObject({
+      from: 3,
+    });
+  });
+});
+
 test('accounts are separate', async () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const totals = createTotals(store);

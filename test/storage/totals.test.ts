@@ -161,6 +161,47 @@ test('a stop waits for the changes that were requested before', async () => {
   expect(await ended).toEqual([{ ...created, value: 1 }]);
 });
 
+test('a change that can wait is committed with the next one of its account, or by a stop', async () => {
+  const store = memoryStore();
+  const totals = createTotals(store);
+  const feed = await totals.follow('a');
+  const reported: number[] = [];
+  feed.onAdded(({ increments }) => reported.push(increments.length));
+  const ran: string[] = [];
+  const change = (name: string, canWait: boolean) => () => ({
+    increments: [{ ...created, by: 1 }],
+    canWait,
+    // oxlint-disable-next-line require-yield -- it writes nothing
+    *work() {
+      ran.push(name);
+    },
+  });
+  expect(await totals.commit('a', change('first', true))).toBe(true);
+  await totals.commit('a', change('second', true));
+  await totals.commit('b', change('other', false));
+  expect([storedCounters(store, 'a'), ran, reported]).toEqual([[], ['other'], []]);
+  await totals.commit('a', change('third', false));
+  expect(storedCounters(store, 'a')).toEqual([{ ...created, value: 3 }]);
+  expect([ran, reported]).toEqual([['other', 'second', 'third'], [3]]);
+  await totals.commit('a', change('last', true));
+  await totals.settled();
+  await totals.settled();
+  expect(storedCounters(store, 'a')).toEqual([{ ...created, value: 4 }]);
+  expect([ran.at(-1), reported]).toEqual(['last', [3, 1]]);
+});
+
+test('a change that waits is not lost by a failed commit', async () => {
+  const { store, totals, failures, begun } = held();
+  await totals.commit('a', () => ({ increments: [{ ...created, by: 1 }], canWait: true }));
+  const failed = totals.add('a', [{ ...created, by: 10 }]);
+  (await begun()).fail(new Error('disk full'));
+  await expect(failed).rejects.toThrow('disk full');
+  const next = totals.add('a', [{ ...created, by: 100 }]);
+  (await begun()).proceed();
+  await next;
+  expect([storedCounters(store, 'a'), failures]).toEqual([[{ ...created, value: 101 }], ['disk full']]);
+});
+
 test('a commit with a value that is not a number is rejected as a whole', async () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const totals = createTotals(store);

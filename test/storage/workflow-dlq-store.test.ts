@@ -1,7 +1,7 @@
 /** Commits of the workflow DLQ that are decided at the same time. */
 import { expect, test } from 'vitest';
 import { aggregateOwnDepartures } from '#observe/aggregation/workflow-dlq.ts';
-import type { WorkflowDlqMemory } from '#observe/aggregation/workflow-dlq-store.ts';
+import type { KnownRun, WorkflowDlqMemory } from '#observe/aggregation/workflow-dlq-store.ts';
 import { createTotals } from '#storage/totals.ts';
 import { createWorkflowDlqStore } from '#storage/workflow-dlq-store.ts';
 import { heldBack } from '../support/held-back.ts';
@@ -61,4 +61,21 @@ test('a state that could not be loaded is loaded by the next reader', async () =
   release();
   expect((await dlq.memory(ACCOUNT)).runs.size).toBe(0);
   expect(await dlq.memory(ACCOUNT)).toBe(await dlq.memory(ACCOUNT));
+});
+
+test('the time of a listing is stored for the runs of an account, and at the first listing', async () => {
+  const store = memoryStore();
+  const open = () => createWorkflowDlqStore(store, createTotals(store));
+  const dlq = open();
+  const stored = async () => (await open().memory(ACCOUNT)).listedAt;
+  const list = (listedAt: number, changed: readonly KnownRun[] = []) =>
+    dlq.commitWorkflowDlq(ACCOUNT, () => {
+      return { account: ACCOUNT, listedAt, increments: [], histograms: [], changed, forgotten: [] };
+    });
+  expect([await list(1), await stored()]).toEqual([true, 1]);
+  expect([await list(2), await stored()]).toEqual([false, 1]);
+  expect((await dlq.memory(ACCOUNT)).listedAt).toBe(2);
+  const run = { dlqId: 'd', workflowRunId: 'run-d', workflow: 'w', createdAt: 1 };
+  expect([await list(3, [run]), await stored()]).toEqual([true, 3]);
+  expect([await list(4), await stored()]).toEqual([true, 4]);
 });

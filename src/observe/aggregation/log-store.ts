@@ -109,9 +109,14 @@ export class LogMemory {
   readonly open = new Map<string, InFlight>();
   /** Remembered messages whose root span was sent while they were open. */
   readonly leftOpen = new Set<string>();
+  state: LogAggregationState = {};
+  /** Watermark that the store certainly has. */
+  storedTo = -Infinity;
 
   /** Applies a commit to the memory. */
-  remember({ keptFrom, seen, ended, opened = [], closed = [], spans }: LogCommit): void {
+  remember(commit: LogCommit): void {
+    const { keptFrom, seen, ended, opened = [], closed = [], spans } = commit;
+    this.state = stateAfter(this.state, commit);
     if (seen !== undefined) this.seen.absorb(seen, keptFrom);
     if (ended !== undefined) this.ended.absorb(ended, keptFrom);
     this.seen.forgetBefore(keptFrom);
@@ -125,6 +130,17 @@ export class LogMemory {
       this.leftOpen.delete(messageId);
     }
   }
+}
+
+/** Returns the state after a commit. A commit may leave out the last sweep and the entry mode. */
+function stateAfter(
+  { windowMs: _width, sweep: _sweep, provenAt: _proven, ...before }: LogAggregationState,
+  commit: LogCommit,
+): LogAggregationState {
+  const { account: _account, increments: _increments, histograms: _histograms, hours: _hours, ...rest } = commit;
+  const { seen: _seen, ended: _ended, opened: _opened, closed: _closed, ...more } = rest;
+  const { spans: _spans, lines: _lines, attempts: _attempts, ...state } = more;
+  return { ...before, ...state };
 }
 
 /** Returns the end of the certainly counted part of the log, regardless of our clock. */

@@ -33,7 +33,10 @@ export interface WorkflowDlqCommit {
   readonly forgotten: readonly string[];
 }
 
-/** State in memory of an account. It changes after a commit and equals the stored state. */
+/**
+ * State in memory of an account. It changes after a commit and equals the stored state, except for the time of the listing
+ * while there are no runs.
+ */
 export class WorkflowDlqMemory {
   listedAt: number | undefined;
   readonly runs = new Map<string, KnownRun>();
