@@ -8,7 +8,7 @@ import { StoreError } from '../store-error.ts';
 import { openPool, databasePlace } from './connections.ts';
 import { createViews } from './read-views.ts';
 import { CommitUnknownError, explainPostgres, isConnectionLost, isReadOnly, LeaseLostError } from './postgres-error.ts';
-import { drive, together } from './statements.ts';
+import { drive, firstStep, together } from './statements.ts';
 import { isOfTimeline, TIMELINE } from './timeline.ts';
 import { POSTGRES } from './translate.ts';
 
@@ -119,12 +119,16 @@ export function openPostgres({ url, name, poolSize, clock, epochOf }: PostgresOp
     return undefined;
   }
 
-  const read = <T>(job: Job<T>): Promise<T> =>
-    connected(async (client) => {
-      const [, result] = await together<[unknown, T]>([client.query(READ), drive(client, job)]);
+  const read = async <T>(job: Job<T>): Promise<T> => {
+    const reading = firstStep(job);
+    // Many reads are about no rows, such as those of no ids.
+    if (reading.step.done === true) return reading.step.value;
+    return connected(async (client) => {
+      const [, result] = await together<[unknown, T]>([client.query(READ), drive(client, reading)]);
       await commit(client);
       return result;
     });
+  };
   // The other connections remain for what the daemon does by itself.
   const most = Math.ceil(poolSize / 2);
   return {

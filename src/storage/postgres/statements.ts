@@ -1,6 +1,6 @@
 /** Runs statements of the stores on one connection. */
 import type { ClientBase } from 'pg';
-import { workOf, type Job, type Outcome, type Row, type Statement, type Value } from '../database.ts';
+import { workOf, type Job, type Outcome, type Row, type Statement, type Value, type Work } from '../database.ts';
 import { translate, type Translated } from './translate.ts';
 import { parameterOf } from './values.ts';
 
@@ -11,14 +11,25 @@ const MOST_PARAMETERS = 65_535;
 /** Statements that are sent without waiting for earlier results. */
 const MOST_SENT = 100;
 
+/** Work that has begun, and its first step. */
+export interface FirstStep<T> {
+  readonly work: Work<T>;
+  readonly step: IteratorResult<Statement, T>;
+}
+
+export function firstStep<T>(job: Job<T>): FirstStep<T> {
+  const work = workOf(job);
+  return { work, step: work.next() };
+}
+
 /**
  * Runs work, one statement after the other.
  *
  * @param check called before each statement; the work gets its error
  */
-export async function drive<T>(client: ClientBase, job: Job<T>, check?: () => void): Promise<T> {
-  const work = workOf(job);
-  let step = work.next();
+export async function drive<T>(client: ClientBase, job: Job<T> | FirstStep<T>, check?: () => void): Promise<T> {
+  const { work, step: first } = 'step' in job ? job : firstStep(job);
+  let step = first;
   while (step.done !== true) {
     let outcome: Outcome;
     try {

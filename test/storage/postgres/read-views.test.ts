@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import { all, get, run, type Database } from '#storage/database.ts';
+import { all, get, run, type Database, type Work } from '#storage/database.ts';
 import { openPostgres } from '#storage/postgres/postgres-database.ts';
 import { cuttingProxy } from '../../support/postgres/cutting-proxy.ts';
 import { SERVERS } from '../../support/postgres/servers.ts';
@@ -37,6 +37,15 @@ test('the reads of a view share one transaction and see one moment', async () =>
   expect(seen).toEqual([0, 0, 0]);
   expect(begun()).toBe(1);
   expect(await count(database)).toBe(1);
+});
+
+test('a read without statements needs no connection', async () => {
+  const { database, begun } = await world();
+  // oxlint-disable-next-line require-yield -- as the reads of no ids
+  const nothing = function* (): Work<number> {
+    return 7;
+  };
+  expect([await database.read(nothing), begun()]).toEqual([7, 0]);
 });
 
 test('reads that begin together are sent before the first response', async () => {

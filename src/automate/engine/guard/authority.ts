@@ -117,10 +117,7 @@ export class Authority {
    *
    * @param scopes `engine`, or scopes from `policyScope`
    */
-  async arePaused(
-    scopes: readonly string[],
-    ledger?: Pick<Pauses, 'pauses'>,
-  ): Promise<ReadonlyMap<string, boolean>> {
+  async arePaused(scopes: readonly string[], ledger?: Pick<Pauses, 'pauses'>): Promise<ReadonlyMap<string, boolean>> {
     const stored = await this.#storedPauses(ledger);
     const reason = (scope: string) =>
       this.#pausedBy(stored, [scope]) ?? (scope === 'engine' ? this.killSwitch : undefined);
@@ -138,7 +135,8 @@ export class Authority {
     if (paused !== undefined) return { paused, unmet: [], minInterval: 0, ...time };
     const leaseLost = await ledger.leaseLost(policy.account);
     const opensAt = nextWindow(policy.windows, now);
-    const lastIntentAt = at.first ? await this.#latest(ledger.lastIntentAt(policy.name)) : undefined;
+    const minInterval = at.first ? policy.limits.minInterval : 0;
+    const lastIntentAt = minInterval > 0 ? await this.#latest(ledger.lastIntentAt(policy.name)) : undefined;
     const isPrune = policy.action.type === 'message-dlq.prune';
     const lastUnknownAt = isPrune ? await this.#latest(ledger.lastUnknownAt(policy.name, now - DAY_MS)) : undefined;
     const known = policy.preconditions.length > 0 ? await facts.preconditions(policy.account) : undefined;
@@ -152,7 +150,7 @@ export class Authority {
       unmet,
       lastIntentAt,
       lastUnknownAt,
-      minInterval: at.first ? policy.limits.minInterval : 0,
+      minInterval,
       ...time,
     };
   }
@@ -187,14 +185,16 @@ export class Authority {
     return new Map(policies.map((policy) => [policy.name, leftOf(policy, versions.get(policy.name))]));
   }
 
-  /** Records a run that made a decision, within the turn of its policy. `audited`: probation held the run. */
-  async noteRun(policy: Policy, audited: boolean): Promise<void> {
-    const { ledger } = this.#deps;
-    const version = (await ledger.policyVersions([policy.name])).get(policy.name);
+  /**
+   * Records a run that made a decision, within the turn of its policy. `audited`: probation held the run.
+   *
+   * @param version stored version of the policy
+   */
+  async noteRun(policy: Policy, audited: boolean, version: PolicyVersion | undefined): Promise<void> {
     const isSame = version !== undefined && isNarrower(version.scope, policy.scope);
     const auditRuns = (isSame ? version.auditRuns : 0) + (audited ? 1 : 0);
     if (isSame && !audited && sameScope(version.scope, policy.scope)) return;
-    await ledger.savePolicyVersion(policy, { scope: policy.scope, auditRuns });
+    await this.#deps.ledger.savePolicyVersion(policy, { scope: policy.scope, auditRuns });
   }
 
   /** Returns the latest time at which something with a stored time can have happened. */

@@ -116,7 +116,7 @@ function stillMeans({ plan, targets }: StoredPlan, now: Plan, allowed: ReadonlyS
 export async function endUnwanted(deps: EngineParts): Promise<void> {
   // The configuration is unknown, or the store is not trusted yet: both end without a new decision.
   if (deps.auditOnly?.() !== undefined || deps.ledger.mustBeAdopted !== undefined) return;
-  for (const stored of await pendingPlans(deps)) {
+  for (const stored of await undecidedPlans(deps)) {
     const reason = unwantedBecause(stored, deps);
     if (reason !== undefined) await end(stored, reason, deps);
   }
@@ -139,19 +139,28 @@ function unwantedBecause({ plan }: StoredPlan, { byName, authority, shared }: En
  * Ends the pending plan of a policy if a complete reading has none of its entries.
  *
  * @param decision decision without an approval, which would hide other entries
+ * @param pending pending plans
  */
-export async function endEmptied({ plan, targets, meant = [], tally }: Decision, deps: EngineParts): Promise<void> {
+export async function endEmptied(
+  { plan, targets, meant = [], tally }: Decision,
+  pending: readonly StoredPlan[],
+  deps: EngineParts,
+): Promise<void> {
   const isRead = plan.state !== 'aborted' && plan.matched !== undefined && plan.read?.complete !== false;
   // Amounts and pages have no entries.
   if (!isRead || plan.action === 'budget.raise' || plan.action === 'message-dlq.prune') return;
   const left = new Set([...targets, ...meant, ...tally.waiting]);
-  for (const stored of await pendingPlans(deps)) {
+  for (const stored of pending) {
     if (stored.plan.policy !== plan.policy || stored.targets.some((target) => left.has(target))) continue;
     await end(stored, 'none of its entries is left', deps);
   }
 }
 
-async function pendingPlans({ ledger, clock }: EngineParts): Promise<readonly StoredPlan[]> {
+/** Returns the pending plans of policies. */
+export async function undecidedPlans({
+  ledger,
+  clock,
+}: Pick<EngineParts, 'ledger' | 'clock'>): Promise<readonly StoredPlan[]> {
   return (await ledger.storedPlans(['pending'], clock.now())).filter(({ plan }) => plan.manual === undefined);
 }
 

@@ -14,7 +14,7 @@ import { policyScope } from '../guard/authority.ts';
 import { firstDenial, guardsAt, hearClock, interruptedBy, isStopped, lostLease } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { endDrained } from '../settle/campaigns.ts';
-import { awaitApproval, grantOf, NOTHING_LEFT, useUp, endEmptied } from './grants.ts';
+import { awaitApproval, grantOf, NOTHING_LEFT, undecidedPlans, useUp, endEmptied } from './grants.ts';
 import { isDealtWith, heldTriggers } from './holds.ts';
 import type { ManualPlans } from './manual-plans.ts';
 import { about, noteConditions, reportRun } from './report.ts';
@@ -154,10 +154,9 @@ export async function contextOf(
   of: Pick<PlanContext, 'at' | 'trigger' | 'signal'>,
   deps: EngineParts,
 ): Promise<PlanContext> {
-  const paused = await deps.authority.paused(policy);
-  const { mode } = deps.authority.mode(policy);
-  const effectiveMode = paused === undefined ? mode : leastMode(mode, 'off');
   const facts = await deps.authority.runFacts(policy, { first: true, trigger: of.trigger });
+  const { mode } = deps.authority.mode(policy);
+  const effectiveMode = facts.paused === undefined ? mode : leastMode(mode, 'off');
   return { ...of, effectiveMode, stopped: firstDenial(guardsAt(deps.guards, 'run'), facts) };
 }
 
@@ -170,8 +169,8 @@ async function actOn(
   const { decision, id, approval = [] } = run;
   const { plan } = decision;
   await remember(policy, decision, deps);
-  const probationLeft = run.isApproved ? 0 : await deps.authority.probationLeft(policy);
   const carryOut = async (): Promise<RunResult> => {
+    const probationLeft = run.isApproved ? 0 : await deps.authority.probationLeft(policy);
     const inProgress = { id, plan, isApproved: run.isApproved, probationLeft, approvals: approval };
     const objection = await notAccepted(policy, inProgress, options, deps);
     const isApproved = objection === undefined && run.isApproved && (await isStillApproved(run, deps));
@@ -184,16 +183,24 @@ async function actOn(
     return concluded(policy, plan, totals, unbalanced);
   };
   let result = plan.state === 'changes' ? await carryOut() : unacted(plan);
+  // Together: most runs have nothing to do, and come here at once.
+  const [versions, plans, campaigns] = await deps.ledger.view((ledger) =>
+    Promise.all([ledger.policyVersions([policy.name]), undecidedPlans({ ...deps, ledger }), ledger.campaigns()]),
+  );
   let pending: string | undefined;
   if (result.outcome === 'pending_approval' && policy.manual === undefined) {
     const requested = await requestApproval(policy, decision, deps);
     if (requested !== undefined && 'guard' in requested) result = heldBy(result, requested);
     else pending = requested?.plan.id;
-  } else if (policy.manual === undefined && !run.isApproved) await endEmptied(decision, deps);
+  } else if (policy.manual === undefined && !run.isApproved) await endEmptied(decision, plans, deps);
   if (policy.manual !== undefined) await deps.manual.finishAfter(policy, decision);
-  else if (plan.state !== 'aborted') await deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
+  else if (plan.state !== 'aborted') {
+    const version = versions.get(policy.name);
+    await deps.authority.noteRun(policy, result.stopped?.guard === 'probation', version);
+  }
   if (isResume(policy) && plan.read?.complete === true) {
-    await endDrained(policy, new Set(plan.campaigns.map(({ group }) => group)), deps);
+    const groups = new Set(plan.campaigns.map(({ group }) => group));
+    await endDrained(policy, { groups, campaigns }, deps);
   }
   return { result, pending };
 }

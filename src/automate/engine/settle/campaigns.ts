@@ -51,10 +51,10 @@ export async function overruleSettle(policy: ResumePolicy, { ledger }: EnginePar
 /** Ends the campaigns of groups without entries, after a complete listing. */
 export async function endDrained(
   policy: ResumePolicy,
-  groups: ReadonlySet<string>,
+  { groups, campaigns }: { readonly groups: ReadonlySet<string>; readonly campaigns: readonly Campaign[] },
   { ledger }: EngineParts,
 ): Promise<void> {
-  for (const campaign of await ledger.campaigns()) {
+  for (const campaign of campaigns) {
     if (campaign.policy !== policy.name || groups.has(campaign.group) || drained(campaign) === campaign) continue;
     await ledger.changeCampaign(campaign, (present) => present && drained(present));
   }
