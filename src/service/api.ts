@@ -32,6 +32,8 @@ export interface Answer<T> {
 }
 
 export interface Page<T> extends Answer<readonly T[]> {
+  /** Number of bytes that the rows were parsed from. */
+  readonly bytes?: number;
   /** Absent at the end. An empty cursor counts as absent. */
   readonly cursor?: string;
 }

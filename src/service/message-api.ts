@@ -4,6 +4,7 @@ import { checkInteger, checkMembers } from './arguments.ts';
 import type { ApiConnection, Parsed } from './connection.ts';
 import { parseFlowControl } from './parse/flow-control.ts';
 import { parseLogPage } from './parse/log-entry.ts';
+import type { RawPage } from './parse/page.ts';
 import { parsePublish } from './parse/publish-result.ts';
 import type { Drops } from './parse/reader.ts';
 import { parseUrlGroups } from './parse/url-group.ts';
@@ -125,7 +126,7 @@ function checkDeletion(selection: { readonly dlqIds: NonEmpty<string> } | DlqFil
   }
 }
 
-function pageOf<T>(parsed: Parsed<{ readonly rows: readonly T[]; readonly cursor?: string }>): Page<T> {
+function pageOf<T>(parsed: Parsed<Omit<RawPage, 'page'> & { readonly rows: readonly T[] }>): Page<T> {
   const { value, ...rest } = parsed;
-  return { ...rest, value: value.rows, cursor: value.cursor };
+  return { ...rest, value: value.rows, cursor: value.cursor, bytes: value.bytes };
 }

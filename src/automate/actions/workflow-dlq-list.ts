@@ -47,7 +47,7 @@ export async function listWorkflowDlq(
       );
       pages++;
       dropped += page.dropped;
-      if (!memory.keep(page.value))
+      if (!memory.keep(page.value, page.bytes))
         throw new Error(`the rows of ${pages} pages need too much memory; use narrower filters`);
       for (const row of page.value) rows.push(row);
       if (page.servedAt !== undefined) skew = nearerToZero(skew, options.clock.now() - page.servedAt);

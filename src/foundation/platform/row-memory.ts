@@ -12,6 +12,8 @@ export const MOST_ROW_BYTES = getHeapStatistics().heap_size_limit / 4;
  * Number of characters of a row that are counted without inspection. Most rows have no more, and none of them is wide.
  */
 const FEW = 400;
+/** Maximum size of a text in memory per byte of its UTF-8. */
+const BYTES_PER_BYTE = 2;
 
 export class RowMemory {
   readonly most: number;
@@ -21,8 +23,18 @@ export class RowMemory {
     this.most = most;
   }
 
-  /** Counts the texts of rows. Returns false if they exceed the limit. */
-  keep(rows: readonly object[]): boolean {
+  /**
+   * Counts the texts of rows. Returns false if they exceed the limit. The bytes of the response are an upper bound, which
+   * suffices until a quarter of the limit is used. From then on, the texts themselves are measured.
+   *
+   * @param responseBytes number of bytes that the rows were parsed from, if they are known
+   */
+  keep(rows: readonly object[], responseBytes = Infinity): boolean {
+    const most = BYTES_PER_BYTE * responseBytes;
+    if (this.#bytes + most <= this.most / 4) {
+      this.#bytes += most;
+      return true;
+    }
     for (const row of rows) {
       const characters = sumOf(row, (text) => text.length);
       this.#bytes += characters <= FEW ? characters : sumOf(row, bytesOf);

@@ -57,7 +57,7 @@ export async function* listPages<T extends object>(
     while (coming !== undefined) {
       const page: Page<T> = await coming;
       coming = undefined;
-      if (!memory.keep(page.value)) {
+      if (!memory.keep(page.value, page.bytes)) {
         const most = Math.round(memory.most / 1_048_576);
         throw new ListingError('budget', `${what}: the rows of ${budget.spent} pages need more than ${most} MiB`);
       }

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { MESSAGE_STATES, type InvalidLogRow, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
 import type { WireNames } from '../wire-names.ts';
-import { labelsOf, parsePage } from './page.ts';
+import { labelsOf, parsePage, type RawPage } from './page.ts';
 import {
   MalformedAnswer,
   optionalCount,
@@ -32,21 +32,20 @@ const TEXTS = [
   'workflowRunId',
 ] as const satisfies readonly (keyof LogEntry)[];
 
-export interface ParsedLogPage {
+export interface ParsedLogPage extends Omit<RawPage, 'page'> {
   readonly rows: readonly LogEntry[];
   /** Dropped rows that can be recognized. */
   readonly invalid: readonly InvalidLogRow[];
-  readonly cursor?: string;
 }
 
 export function parseLogPage(body: Buffer, drops: Drops, names: WireNames): ParsedLogPage {
-  const { page, cursor } = parsePage(withoutBodies(body));
+  const { page, ...rest } = parsePage(withoutBodies(body));
   const what = ['logs', 'events'].find((key) => page[key] !== undefined);
   if (what === undefined) throw new MalformedAnswer('it has neither logs nor events');
   const invalid: InvalidLogRow[] = [];
   const onDropped = (row: unknown): void => void invalid.push(...invalidRow(row));
   const rows = rowsOf(drops, page[what], { what, parse: (row) => parseEntry(row, names), onDropped });
-  return { rows, invalid, cursor };
+  return { rows, invalid, ...rest };
 }
 
 /** Returns the identity of an invalid row. A row without id and time cannot be distinguished from others. */

@@ -5,6 +5,8 @@ import { notLonger, jsonObject, parseJson, UnreadableField, type JsonObject } fr
 
 export interface RawPage {
   readonly page: JsonObject;
+  /** Number of parsed bytes. */
+  readonly bytes: number;
   /** Absent at the end. */
   readonly cursor?: string;
 }
@@ -16,7 +18,7 @@ type SourceReviver = (key: string, value: unknown, context: { readonly source?: 
 export function parsePage(body: Buffer): RawPage {
   const page = jsonObject(parseJson(body), 'answer');
   const cursor = cursorOf(page, body);
-  return { page, cursor };
+  return { page, bytes: body.length, cursor };
 }
 
 /** Returns the cursor. Cursors may exceed 2^53, so a numeric one is parsed again as text. */

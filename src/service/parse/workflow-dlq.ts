@@ -4,7 +4,7 @@ import type { WorkflowDlqEntry, WorkflowRun } from '#foundation/domain/workflow-
 import { ownText } from '#foundation/platform/memo.ts';
 import type { WholeWorkflowDlqEntry } from '../api.ts';
 import type { WireNames } from '../wire-names.ts';
-import { labelsOf, parsePage } from './page.ts';
+import { labelsOf, parsePage, type RawPage } from './page.ts';
 import {
   LONGEST_TEXT,
   MalformedAnswer,
@@ -24,9 +24,8 @@ import { oddUnit, optionalTime, requireTime } from './time.ts';
 
 const RESPONSE_TEXT_LENGTH = 200;
 
-export interface WorkflowDlqPage<Row = WorkflowDlqEntry> {
+export interface WorkflowDlqPage<Row = WorkflowDlqEntry> extends Omit<RawPage, 'page'> {
   readonly rows: readonly Row[];
-  readonly cursor?: string;
 }
 
 export interface ResumeAnswer {
@@ -52,10 +51,10 @@ export function parseWholeWorkflowDlqPage(
 }
 
 function parseRows<Row>(body: Buffer, drops: Drops, parse: (row: JsonObject) => Row): WorkflowDlqPage<Row> {
-  const { page, cursor } = parsePage(body);
+  const { page, ...rest } = parsePage(body);
   if (page['messages'] === undefined) throw new MalformedAnswer('the field messages is missing');
   const rows = rowsOf(drops, page['messages'], { what: 'messages', parse });
-  return { rows, cursor };
+  return { rows, ...rest };
 }
 
 /** Parses the result of a resume completely or not at all: an unreadable run makes the response malformed. */

@@ -14,6 +14,14 @@ test('a long text with characters of two bytes takes twice the memory', () => {
   expect(new RowMemory(999).keep([{ id: `語${'x'.repeat(499)}` }])).toBe(false);
 });
 
+test('up to a quarter of the maximum, the bytes of the response count twice', () => {
+  const memory = new RowMemory(400);
+  expect(memory.keep([{ id: 'x'.repeat(401) }], 49)).toBe(true);
+  // Beyond it, the texts are measured.
+  expect(memory.keep([{ id: 'x'.repeat(302) }], 2)).toBe(true);
+  expect(memory.keep([{ id: 'x'.repeat(302) }], 2)).toBe(false);
+});
+
 test('long texts are not kept', () => {
   let found = 0;
   const length = memoByText(10, (text) => {
