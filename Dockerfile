@@ -66,5 +66,5 @@ EXPOSE 10777 10778 10779
 HEALTHCHECK --interval=15s --timeout=5s --start-period=300s --retries=10 \
   CMD ["node", "health.js"]
 # A larger young generation takes more memory, and one that begins smaller is collected more often during the start.
-ENTRYPOINT ["node", "--min-semi-space-size=2", "--max-semi-space-size=2", "dist/opsd.js"]
+ENTRYPOINT ["node", "--min-semi-space-size=2", "--max-semi-space-size=4", "dist/opsd.js"]
 CMD ["run", "--config", "/etc/opsd/config.yaml"]

@@ -65,7 +65,7 @@ policies:
     action: { type: workflow-dlq.resume }
 `,
 );
-const args = ['--max-semi-space-size=2', join(ROOT, 'src/opsd.js'), 'run', '--config', config];
+const args = ['--max-semi-space-size=4', join(ROOT, 'src/opsd.js'), 'run', '--config', config];
 const { child } = await untilScraped(process.execPath, args, `${address}/metrics`);
 stack.defer(() => stop(child));
 const incidents = await groupedIncidents();

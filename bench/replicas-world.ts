@@ -19,7 +19,7 @@ import {
 } from './replicas-settings.ts';
 
 /** Flags of the image and of the package's scripts. */
-const FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
+const FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=4'];
 
 export interface WorldOptions {
   /** An empty folder. */

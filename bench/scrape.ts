@@ -88,7 +88,7 @@ async function contestant(
   series: number,
 ): Promise<{ readonly child: ChildProcess; readonly port: number }> {
   const child = fork(join(import.meta.dirname, 'scrape-process.ts'), [kind, String(series)], {
-    execArgv: ['--expose-gc', '--max-semi-space-size=2'],
+    execArgv: ['--expose-gc', '--max-semi-space-size=4'],
   });
   const [{ port }] = (await once(child, 'message')) as [Ready];
   return { child, port };

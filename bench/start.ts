@@ -19,7 +19,7 @@ import { cpuMs, figures, pause, residentBytes, stop, timeOf, untilScraped, type 
 const ROOT = join(import.meta.dirname, '..');
 const NODE = process.execPath;
 /** Flags of the image and of the package's scripts. */
-const FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
+const FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=4'];
 const ALERTMANAGER = '/usr/bin/prometheus-alertmanager';
 const ROUNDS = Number(process.env['ROUNDS'] ?? 11);
 const MEMORY_AFTER_MS = 60_000;

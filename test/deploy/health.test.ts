@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { healthUrl } from '../../deploy/image/health.ts';
 import { COMMANDS } from '#cli/index.ts';
 
-const NODE = ['node', '--min-semi-space-size=2', '--max-semi-space-size=2', 'dist/opsd.js'];
+const NODE = ['node', '--min-semi-space-size=2', '--max-semi-space-size=4', 'dist/opsd.js'];
 
 test.each([
   [['run', '--config', '/etc/opsd/config.yaml'], 'http://127.0.0.1:10779/-/healthy'],

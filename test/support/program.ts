@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'src/opsd.js');
 const CLOCKED = join(import.meta.dirname, 'programs/clocked-opsd.ts');
 /** Flags of the package's scripts. */
-const NODE_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
+const NODE_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=4'];
 
 type LogLine = Readonly<Record<string, unknown>>;
 
