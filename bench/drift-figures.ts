@@ -31,7 +31,7 @@ export interface Bench {
 export const BENCHES: readonly Bench[] = [
   {
     name: 'ingest',
-    flags: ['--max-semi-space-size=2'],
+    flags: ['--max-semi-space-size=4'],
     env: { ENTRIES: '40000', ROUNDS: '3', BYTES: '1000' },
     figures: [
       { name: 'counted', pattern: /^counted, committed, nothing joined .* ([\d.]+)$/gm, isShare: true },
@@ -57,7 +57,7 @@ export const BENCHES: readonly Bench[] = [
   },
   {
     name: 'policy',
-    flags: ['--max-semi-space-size=2'],
+    flags: ['--max-semi-space-size=4'],
     env: { ENTRIES: '50000', ROUNDS: '11' },
     figures: [{ name: 'a plan', pattern: /^CPU of one plan: median ([\d.]+) ms/gm }],
   },
