@@ -92,7 +92,7 @@ export function sendOnce(
     let settled = false;
     let status: number | undefined;
     let bytes = 0;
-    const gathered = new GatheredBytes();
+    let gathered = new GatheredBytes();
 
     const settle = (): boolean => {
       if (settled) return false;
@@ -144,7 +144,9 @@ export function sendOnce(
     });
     request.on('response', (response) => {
       status = response.statusCode;
-      if (Number(response.headers['content-length']) > maxBytes) tooLarge();
+      const declared = response.headers['content-length'];
+      if (Number(declared) > maxBytes) tooLarge();
+      if (declared !== undefined && isGood(status)) gathered = new GatheredBytes(Number(declared));
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes > maxBytes) tooLarge();

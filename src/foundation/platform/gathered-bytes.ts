@@ -8,10 +8,17 @@ const FIRST_BYTES = 16_384;
 const MOST_BLOCK_BYTES = 1_048_576;
 
 export class GatheredBytes {
+  /** Size of the first block. A body of this size is not copied again. */
+  readonly #firstBytes: number;
   readonly #blocks: Buffer<ArrayBuffer>[] = [];
   /** Used bytes of the last block. */
   #used = 0;
   #length = 0;
+
+  /** @param expected length that a response declares; memory is taken for no more than a block of it */
+  constructor(expected = FIRST_BYTES) {
+    this.#firstBytes = Math.min(Math.max(expected, 1), MOST_BLOCK_BYTES);
+  }
 
   get length(): number {
     return this.#length;
@@ -52,7 +59,7 @@ export class GatheredBytes {
   #room(): Buffer {
     const last = this.#blocks.at(-1);
     if (last !== undefined && this.#used < last.length) return last;
-    const block = Buffer.allocUnsafeSlow(Math.min(Math.max(this.#length, FIRST_BYTES), MOST_BLOCK_BYTES));
+    const block = Buffer.allocUnsafeSlow(Math.min(Math.max(this.#length, this.#firstBytes), MOST_BLOCK_BYTES));
     this.#blocks.push(block);
     this.#used = 0;
     return block;
