@@ -14,6 +14,8 @@ export type Row = Readonly<Record<string, Value>>;
 export interface Statement {
   readonly sql: string;
   readonly rows: readonly (readonly Value[])[];
+  /** True if nothing reads its outcome. */
+  readonly isUnread?: true;
 }
 
 export interface Outcome {
@@ -118,4 +120,13 @@ export function* each<T>(sql: string, items: Iterable<T>, valuesOf: (item: T) =>
   if (rows.length === 0) return 0;
   const { changes } = yield { sql, rows };
   return changes;
+}
+
+/**
+ * Runs a statement once for each row of values, as `each` does, without an outcome. PostgreSQL gets the next statement at
+ * once; an error is that of a later statement, or of the commit.
+ */
+export function* put(sql: string, rows: Iterable<readonly Value[]>): Work<void> {
+  const all = [...rows];
+  if (all.length > 0) yield { sql, rows: all, isUnread: true };
 }

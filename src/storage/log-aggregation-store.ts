@@ -16,7 +16,7 @@ import {
   type OpenMessage,
 } from '#observe/aggregation/log-store.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { all, each, get, withoutNulls, run, type Dialect, type Nullable, type Row, type Work } from './database.ts';
+import { all, get, put, withoutNulls, type Dialect, type Nullable, type Row, type Work } from './database.ts';
 import { loadAttempts, saveAttempts } from './log-attempts.ts';
 import { loadedOnce } from './loaded-once.ts';
 import type { OutboxWrite } from './outbox.ts';
@@ -149,13 +149,16 @@ function statementsOf(dialect: Dialect) {
   const deleteLeftOpen = `DELETE FROM span_left_open WHERE ${isListed}`;
 
   function* saveOpen({ account, opened = [], closed = [], spans }: LogCommit, { leftOpen }: LogMemory): Work<void> {
-    yield* each(PUT_OPEN, opened, ({ messageId, expires, destination, createdAt = null, dueAt = null, record }) => {
-      return [account, messageId, expires, destination, createdAt, dueAt, record];
-    });
-    if (closed.length > 0) yield* run(deleteOpen, account, JSON.stringify(closed));
-    yield* each(PUT_LEFT_OPEN, spans?.leftOpen ?? [], (messageId) => [account, messageId]);
+    yield* put(
+      PUT_OPEN,
+      opened.map(({ messageId, expires, destination, createdAt = null, dueAt = null, record }) => {
+        return [account, messageId, expires, destination, createdAt, dueAt, record];
+      }),
+    );
+    if (closed.length > 0) yield* put(deleteOpen, [[account, JSON.stringify(closed)]]);
+    yield* put(PUT_LEFT_OPEN, spans?.leftOpen.map((messageId) => [account, messageId]) ?? []);
     const gone = closed.filter((messageId) => leftOpen.has(messageId));
-    if (gone.length > 0) yield* run(deleteLeftOpen, account, JSON.stringify(gone));
+    if (gone.length > 0) yield* put(deleteLeftOpen, [[account, JSON.stringify(gone)]]);
   }
 
   function* save(commit: LogCommit, memory: LogMemory): Work<void> {
@@ -174,19 +177,23 @@ function* saveState({ account, watermark, keptFrom, sweep, ...commit }: LogCommi
   const { sweptAt = null, entryMode = null, windowMs = null, provenAt = null } = commit;
   const sweepRecord = sweep === undefined ? null : JSON.stringify(sweep);
   const since = commit.attempts?.from ?? null;
-  yield* run(PUT_STATE, account, watermark, keptFrom, sweptAt, entryMode, windowMs, sweepRecord, provenAt, since);
+  const state = [account, watermark, keptFrom, sweptAt, entryMode, windowMs, sweepRecord, provenAt, since];
+  yield* put(PUT_STATE, [state]);
 }
 
 function* saveKeys(commit: LogCommit, kind: 'seen' | 'ended', sliceMs: number): Work<void> {
   const { account, keptFrom, [kind]: keys } = commit;
-  yield* each(PUT_KEYS, keys?.packed(keptFrom) ?? [], ([slice, bytes]) => [account, kind, slice, bytes]);
-  yield* run(FORGET_KEYS, account, kind, Math.floor(keptFrom / sliceMs));
+  yield* put(PUT_KEYS, keys?.packed(keptFrom).map(([slice, bytes]) => [account, kind, slice, bytes]) ?? []);
+  yield* put(FORGET_KEYS, [[account, kind, Math.floor(keptFrom / sliceMs)]]);
 }
 
 function* saveHours(commit: LogCommit): Work<void> {
   const { account, hours = [] } = commit;
-  yield* each(ADD_TO_HOUR, hours, ({ hour, state, count }) => [account, hour, state, count]);
-  yield* run(FORGET_HOURS, account, surelyCounted(commit) - HOURS_KEPT_MS);
+  yield* put(
+    ADD_TO_HOUR,
+    hours.map(({ hour, state, count }) => [account, hour, state, count]),
+  );
+  yield* put(FORGET_HOURS, [[account, surelyCounted(commit) - HOURS_KEPT_MS]]);
 }
 
 function* load(account: string): Work<LogMemory> {

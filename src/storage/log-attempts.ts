@@ -3,7 +3,7 @@
  * minutes only, however many entries it counts. The rows of the last hours are kept, so that a restart forgets nothing.
  */
 import type { EndedAttempts, KnownAttempts } from '#foundation/domain/ended-attempts.ts';
-import { all, each, get, run, type Work } from './database.ts';
+import { all, get, put, type Work } from './database.ts';
 
 const MINUTE_MS = 60_000;
 const KEPT_MS = 360 * MINUTE_MS;
@@ -40,10 +40,11 @@ export function* saveAttempts(account: string, watermark: number, attempts: read
   for (const { minute, record } of yield* all(SELECT_MINUTES, account, ...border)) {
     stored.set(Number(minute), JSON.parse(String(record)) as MinuteRecord);
   }
-  yield* each(PUT_MINUTE, fresh, ([minute, added]) => {
+  const changed = [...fresh].map(([minute, added]) => {
     return [account, minute, JSON.stringify(withAdded(stored.get(minute), added))];
   });
-  yield* run(FORGET_MINUTES, account, first);
+  yield* put(PUT_MINUTE, changed);
+  yield* put(FORGET_MINUTES, [[account, first]]);
 }
 
 function withAdded(

@@ -14,7 +14,7 @@ import {
 } from '#observe/aggregation/totals.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
-import { all, each, run, workOf, type Dialect, type Job, type Row, type Value, type Work } from './database.ts';
+import { all, put, run, workOf, type Dialect, type Job, type Row, type Value, type Work } from './database.ts';
 import type { Store } from './sqlite.ts';
 
 /** Change of an account: what it adds to the totals, and what else its transaction has. */
@@ -176,7 +176,8 @@ const HISTOGRAMS_OF = 'SELECT metric, labels, buckets, sum FROM histograms WHERE
 /** Returns the statements that change the totals of an account. */
 function changesOf(dialect: Dialect) {
   const ofLabels = `account = ?1 AND metric = ?2 AND labels IN ${dialect.members('?3')}`;
-  const selectHistograms = `SELECT metric, labels, buckets, sum FROM histograms WHERE ${ofLabels}`;
+  const selectHistograms = `SELECT metric, labels, buckets, sum FROM histograms
+    WHERE account = ?1 AND metric IN ${dialect.members('?2')} AND labels IN ${dialect.members('?3')}`;
   const deleteCounters = `DELETE FROM counters WHERE ${ofLabels}`;
   const deleteHistograms = `DELETE FROM histograms WHERE ${ofLabels}`;
 
@@ -188,22 +189,27 @@ function changesOf(dialect: Dialect) {
       if (known === undefined) sums.set(`${metric}${text}`, [account, metric, text, by]);
       else known[3] += by;
     }
-    yield* each(ADD_TO_COUNTER, sums.values(), (row) => row);
+    yield* put(ADD_TO_COUNTER, sums.values());
   }
 
   function* addHistograms(account: string, histograms: readonly HistogramValue[]): Work<void> {
-    const rows: (readonly [account: string, metric: string, labels: string, buckets: string, sum: number])[] = [];
-    for (const [metric, added] of Map.groupBy(histograms, (one) => one.metric)) {
-      const byLabels = Map.groupBy(added, ({ labels }) => JSON.stringify(labels));
-      const stored = yield* all(selectHistograms, account, metric, JSON.stringify([...byLabels.keys()]));
-      const before = new Map(stored.map((row) => [row['labels'], histogramOf(row)]));
-      for (const [labels, values] of byLabels) {
-        const known = before.get(labels);
-        const { buckets, sum } = (known === undefined ? values : [known, ...values]).reduce(sumOf);
-        rows.push([account, metric, labels, JSON.stringify(buckets), sum]);
-      }
+    if (histograms.length === 0) return;
+    const sums = new Map<string, HistogramValue>();
+    const metrics = new Set(histograms.map(({ metric }) => metric));
+    const labels = new Set(histograms.map((one) => JSON.stringify(one.labels)));
+    const names = [JSON.stringify([...metrics]), JSON.stringify([...labels])];
+    // One query for all, which may also find others: the labels of one metric with another.
+    const stored = (yield* all(selectHistograms, account, ...names)).map(histogramOf);
+    const before = new Map(stored.map((one) => [keyOf(one), one]));
+    for (const added of histograms) {
+      const key = keyOf(added);
+      const known = sums.get(key) ?? before.get(key);
+      sums.set(key, known === undefined ? added : sumOf(known, added));
     }
-    yield* each(PUT_HISTOGRAM, rows, (row) => row);
+    const rows = sums.values().map(({ metric, labels: of, buckets, sum }) => {
+      return [account, metric, JSON.stringify(of), JSON.stringify(buckets), sum];
+    });
+    yield* put(PUT_HISTOGRAM, rows);
   }
 
   function* retireAll(account: string, values: readonly RetiredValue[]): Work<void> {
@@ -242,6 +248,11 @@ function moved<T extends { readonly labels: readonly string[] }>(
     to.push({ ...one, labels });
   }
   return { from, to };
+}
+
+/** Name and labels of a histogram. */
+function keyOf({ metric, labels }: HistogramValue): string {
+  return JSON.stringify([metric, labels]);
 }
 
 function sumOf(before: HistogramValue, added: HistogramValue): HistogramValue {

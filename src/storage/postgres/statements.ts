@@ -30,22 +30,34 @@ export function firstStep<T>(job: Job<T>): FirstStep<T> {
 export async function drive<T>(client: ClientBase, job: Job<T> | FirstStep<T>, check?: () => void): Promise<T> {
   const { work, step: first } = 'step' in job ? job : firstStep(job);
   let step = first;
+  /** Statements whose outcome nothing reads. They come first, so theirs is the first error. */
+  let unread: Promise<Outcome>[] = [];
   while (step.done !== true) {
-    let outcome: Outcome;
+    let outcome: Outcome = { rows: [], changes: 0 };
     try {
       check?.();
-      outcome = await execute(client, step.value);
+      const { sql, rows, isUnread = false } = step.value;
+      const pending = queries(translate(sql), rows);
+      const running = execute(client, pending);
+      unread.push(running);
+      // All of it must be sent before the next statement.
+      if (isUnread && pending.length <= MOST_SENT) running.catch(() => undefined);
+      else {
+        const sent = unread;
+        unread = [];
+        outcome = (await together(sent)).at(-1)!;
+      }
     } catch (error) {
       step = work.throw(error);
       continue;
     }
     step = work.next(outcome);
   }
+  await together(unread);
   return step.value;
 }
 
-async function execute(client: ClientBase, { sql, rows: values }: Statement): Promise<Outcome> {
-  const pending = queries(translate(sql), values);
+async function execute(client: ClientBase, pending: readonly Query[]): Promise<Outcome> {
   let rows: readonly Row[] = [];
   let changes = 0;
   for (let sent = 0; sent < pending.length; sent += MOST_SENT) {

@@ -1,7 +1,7 @@
 /** Store of the views that the replicas show of their accounts. */
 import type { NewView, StoredView, ViewStore, Wanted } from '#operate/views/view-store.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { all, each, run, type Database, type Work } from '../database.ts';
+import { all, put, type Database, type Work } from '../database.ts';
 import { DATABASE_CLOCK } from './lease-table.ts';
 import { POSTGRES } from './translate.ts';
 
@@ -70,15 +70,18 @@ function* slicesOf(wanted: readonly OfAccount[]): Work<ReadonlyMap<string, Map<s
 }
 
 function* writeViews(views: readonly NewView[]): Work<void> {
-  yield* run(NOT_AWAITED);
+  yield* put(NOT_AWAITED, [[]]);
   const added = views.flatMap(({ account, added: slices }) =>
     [...slices].map(([id, bytes]) => [account, id, bytes] as const),
   );
-  yield* each(PUT_SLICE, added, (slice) => slice);
+  yield* put(PUT_SLICE, added);
   const changed = views.filter((view): view is NewView & OfAccount => view.slices !== undefined);
   const accounts = changed.map(({ account }) => account);
-  if (changed.length > 0) yield* run(DROP_SLICES, JSON.stringify(accounts), ...pairs(changed));
-  yield* each(PUT, views, ({ account, body }) => [account, body]);
+  if (changed.length > 0) yield* put(DROP_SLICES, [[JSON.stringify(accounts), ...pairs(changed)]]);
+  yield* put(
+    PUT,
+    views.map(({ account, body }) => [account, body]),
+  );
 }
 
 /** Returns the accounts and the ids of slices, for `PAIRS`. */

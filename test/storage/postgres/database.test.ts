@@ -1,6 +1,6 @@
 /** Both databases run the same statements with the same results. */
 import { describe, expect, test } from 'vitest';
-import { all, each, get, run, type Database } from '#storage/database.ts';
+import { all, each, get, put, run, type Database } from '#storage/database.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 import { ALL_SERVERS } from '../../support/postgres/servers.ts';
 import { postgresStore } from '../../support/postgres/test-databases.ts';
@@ -76,6 +76,34 @@ describe.each(Object.keys(OPEN))('%s', (name) => {
     );
     expect(deleted).toBe(2);
     expect(await database.transaction(each('DELETE FROM delivery_lines WHERE line = ?', [], () => []))).toBe(0);
+  });
+
+  test('statements whose outcome nothing reads take effect in their order', async () => {
+    const database = await open();
+    const rows = Array.from({ length: 2_500 }, (_, n) => [`line ${n}`]);
+    const insert = 'INSERT INTO delivery_lines (line) VALUES (?)';
+    await database.transaction(function* () {
+      yield* put(insert, rows);
+      yield* put('DELETE FROM delivery_lines WHERE line = ?', rows.slice(0, 250));
+      yield* put(insert, rows.slice(0, 2));
+      yield* put(insert, []);
+    });
+    const lines = await database.read(all('SELECT line FROM delivery_lines ORDER BY id'));
+    expect(lines.map(({ line }) => [line])).toEqual([...rows.slice(250), ...rows.slice(0, 2)]);
+  });
+
+  test.each([
+    ['the end', function* () {}],
+    ['a later query', () => all('SELECT 1 AS one')],
+  ])('the error of such a statement is that of its transaction, found at %s', async (_what, later) => {
+    const database = await open();
+    const failing = database.transaction(function* () {
+      yield* put(INSERT, [['a', null, '[]', 1]]);
+      yield* put(INSERT, [['a', 'm', '[]', 1]]);
+      yield* later();
+    });
+    await expect(failing).rejects.toThrow(/not.null/i);
+    expect(await database.read(all('SELECT * FROM counters'))).toEqual([]);
   });
 
   test('a set of texts selects its members', async () => {
