@@ -21,7 +21,7 @@ const RATE = Number(process.env['RATE'] ?? 600);
 /** Log entries of an outage of all daemons. */
 const BACKLOG = Number(process.env['BACKLOG'] ?? 40_000);
 const STEADY_MS = Number(process.env['STEADY_MS'] ?? 10_000);
-/** Duration without new entries, after a pause in which the first runs of everything end. */
+/** Duration without new entries. An equal pause comes before it, because the first runs of everything cost more. */
 const IDLE_MS = Number(process.env['IDLE_MS'] ?? 20_000);
 const LEASE_MS = Number(process.env['LEASE_MS'] ?? 6_000);
 const LOGS_EVERY = process.env['LOGS_EVERY'] ?? '5s';

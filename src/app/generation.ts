@@ -118,6 +118,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   const storage = { ...given.storage, ...stores, ledger };
   const deps = { ...given, storage };
 
+  // With PostgreSQL, the stores end with their generation.
   parts.ending('commits of counters', 5_000, () => stores.totals.settled());
   const accounts = await connectAccounts(config, { ...options, events, holds, ...storage }, parts);
   const tracing = await startTracing(deps, parts);

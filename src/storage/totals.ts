@@ -156,7 +156,7 @@ export function createTotals(
       return new Map([...ofAccounts].map(([account, own]) => [account, own.map(counterOf)]));
     },
     async settled() {
-      // A failure was reported. What only waits is nothing that the next process needs.
+      // A failure was reported. The next process needs none of the changes that can wait.
       await Promise.allSettled([...waiting.keys()].map((account) => inTurn(account, () => commitNow(account, {}))));
       await Promise.all([...turns.values()].map((ofAccount) => ofAccount.idle()));
     },
@@ -194,20 +194,16 @@ function changesOf(dialect: Dialect) {
 
   function* addHistograms(account: string, histograms: readonly HistogramValue[]): Work<void> {
     if (histograms.length === 0) return;
-    const sums = new Map<string, HistogramValue>();
     const metrics = new Set(histograms.map(({ metric }) => metric));
-    const labels = new Set(histograms.map((one) => JSON.stringify(one.labels)));
-    const names = [JSON.stringify([...metrics]), JSON.stringify([...labels])];
+    const texts = new Set(histograms.map(({ labels }) => JSON.stringify(labels)));
+    const names = [JSON.stringify([...metrics]), JSON.stringify([...texts])];
     // One query for all, which may also find others: the labels of one metric with another.
     const stored = (yield* all(selectHistograms, account, ...names)).map(histogramOf);
     const before = new Map(stored.map((one) => [keyOf(one), one]));
-    for (const added of histograms) {
-      const key = keyOf(added);
-      const known = sums.get(key) ?? before.get(key);
-      sums.set(key, known === undefined ? added : sumOf(known, added));
-    }
-    const rows = sums.values().map(({ metric, labels: of, buckets, sum }) => {
-      return [account, metric, JSON.stringify(of), JSON.stringify(buckets), sum];
+    const rows = [...Map.groupBy(histograms, keyOf)].map(([key, added]) => {
+      const known = before.get(key);
+      const { metric, labels, buckets, sum } = (known === undefined ? added : [known, ...added]).reduce(sumOf);
+      return [account, metric, JSON.stringify(labels), JSON.stringify(buckets), sum];
     });
     yield* put(PUT_HISTOGRAM, rows);
   }

@@ -55,7 +55,7 @@ async function conditionKeys(url: string): Promise<readonly string[]> {
 
 /** Log message of a rejected configuration. */
 const REJECTED = 'configuration reload failed, keeping the previous configuration';
-/** Author of a reload that nobody requested. */
+/** Author of a reload that no operator requested. */
 const FILES_CHANGED = 'the files changed';
 const OK = 'opsd_config_last_reload_successful';
 const GOOD_AT = 'opsd_config_last_reload_success_timestamp_seconds';

@@ -24,7 +24,7 @@ export interface History {
   claims(account: string, targets: Iterable<string>): Promise<ReadonlyMap<string, ActionType>>;
   /** Histories of the runs that this daemon acted on, or that its resumes created, under these ids. */
   lineagesOfRuns(account: string, workflowRunIds: Iterable<string>): Promise<ReadonlyMap<string, LineageHistory>>;
-  /** Histories of the lineages with an attempt. */
+  /** Histories of the lineages with an attempt. It reads `lineages` to the end: the caller notes what it yields. */
   histories(account: string, lineages: Iterable<string>): Promise<ReadonlyMap<string, LineageHistory>>;
   resumes(account: string, lineages: Iterable<string>): Promise<ReadonlyMap<string, readonly Resume[]>>;
   /** Failed runs that this daemon resumed as these runs. */

@@ -133,14 +133,10 @@ export class LogMemory {
 }
 
 /** Returns the state after a commit. A commit may leave out the last sweep and the entry mode. */
-function stateAfter(
-  { windowMs: _width, sweep: _sweep, provenAt: _proven, ...before }: LogAggregationState,
-  commit: LogCommit,
-): LogAggregationState {
-  const { account: _account, increments: _increments, histograms: _histograms, hours: _hours, ...rest } = commit;
-  const { seen: _seen, ended: _ended, opened: _opened, closed: _closed, ...more } = rest;
-  const { spans: _spans, lines: _lines, attempts: _attempts, ...state } = more;
-  return { ...before, ...state };
+function stateAfter(before: LogAggregationState, commit: LogCommit): LogAggregationState {
+  const { watermark, keptFrom, provenAt, windowMs, sweep } = commit;
+  const { sweptAt = before.sweptAt, entryMode = before.entryMode } = commit;
+  return { watermark, keptFrom, provenAt, sweptAt, entryMode, windowMs, sweep };
 }
 
 /** Returns the end of the certainly counted part of the log, regardless of our clock. */

@@ -215,7 +215,7 @@ test('an account whose view cannot be written does not stop the others', async (
   await round();
   expect(written).toEqual(['production', 'staging']);
   await round();
-  // What was written is not written again, and the other one is.
+  // The views that were written are not written again. The lost one is tried again.
   expect(written).toHaveLength(2);
   expect(failures).toEqual([new Error('another replica owns lost'), new Error('another replica owns lost')]);
 });

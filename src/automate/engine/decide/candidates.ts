@@ -65,7 +65,7 @@ export async function candidates(
     // A new lineage is not kept, because there are many. Another run has it only if the history of that run has it.
     const several = repeated(entries, ({ workflowRunId }) => workflowRunId);
     const known = new Set<string | undefined>();
-    for (const histories of [stamped, resumed]) for (const { lineage } of histories.values()) known.add(lineage);
+    for (const runs of [stamped, resumed]) for (const { lineage } of runs.values()) known.add(lineage);
     const seen = new Set<string>();
     for (const { dlqId, workflowRunId: run } of entries) {
       const lineage = lineageOf(run);
