@@ -83,9 +83,19 @@ export function usageWithChildren(pid: number): Usage {
   const ended = statOf(pid).slice(13, 15);
   const pids = [pid, ...childrenOf(pid)];
   return {
-    cpuMs: sum(pids.map(cpuMs)) + sum(ended.map(Number)) * TICK_MS,
-    bytes: sum(pids.map(proportionalBytes)),
+    cpuMs: sum(pids.map((one) => unlessEnded(() => cpuMs(one)))) + sum(ended.map(Number)) * TICK_MS,
+    bytes: sum(pids.map((one) => unlessEnded(() => proportionalBytes(one)))),
   };
+}
+
+/** Returns 0 for a process that ends while it is read, such as a worker of the database. */
+function unlessEnded(read: () => number): number {
+  try {
+    return read();
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return 0;
+    throw error;
+  }
 }
 
 /** Returns the parent of a process. */
