@@ -174,7 +174,7 @@ test('a running daemon must be healthy, and its metrics must parse', async () =>
   expect(JSON.parse(healthy.stdout)).toMatchObject({
     checks: [
       { check: 'configuration', state: 'skipped' },
-      { check: 'daemon', result: 'opsd 0.1.0, up 1h' },
+      { check: 'daemon', result: 'opsd 0.1.0, up 1 h' },
       { check: 'scrape', result: '/metrics has 2 samples' },
     ],
   });

@@ -78,19 +78,19 @@ function summaryOf(data: object, width: number, color: boolean): string {
 
 describe('the summary', () => {
   test('shows the present state', () => {
-    expect(summaryOf(DATA, 120, false)).toBe(`▲ resume-email is held: quota.  up 1m35s
+    expect(summaryOf(DATA, 120, false)).toBe(`▲ resume-email is held: quota.  up 1 min 35 s
   12,345 delivered   12 failed
   sources   2 ok, 1 off
-  active    Plan 9f3c2a of policy p pending approval  2m ago
-  active    quota holds resume-email  10m ago
+  active    Plan 9f3c2a of policy p pending approval  2 min ago
+  active    quota holds resume-email  10 min ago
             and 1 more
-  policy    resume-billing [enforce] acted 10s ago (9 matched: 3 acted on, 6 left), next in 20s
-  policy    resume-email [enforce] held by quota for 10m, 5s ago (9 matched: 0 acted on, 9 left)
+  policy    resume-billing [enforce] acted 10 s ago (9 matched: 3 acted on, 6 left), next in 20 s
+  policy    resume-email [enforce] held by quota for 10 min, 5 s ago (9 matched: 0 acted on, 9 left)
   policy    resume-onboarding [audit] has not run
-  campaign  resume-billing step 1 halted for 25m, 0 of 3 verified  https://a.example/order
-  campaign  resume-billing step 4 settling for 1m20s, 13 of 13 verified  https://a.example/invoice
+  campaign  resume-billing step 1 halted for 25 min, 0 of 3 verified  https://a.example/order
+  campaign  resume-billing step 4 settling for 1 min 20 s, 13 of 13 verified  https://a.example/invoice
   campaign  resume-billing step 1 ready, no results yet  https://a.example/new
-  action    workflow-dlq.resume dlq-1: failed again, 9s ago by resume-billing
+  action    workflow-dlq.resume dlq-1: failed again, 9 s ago by resume-billing
 `);
   });
 

@@ -48,9 +48,9 @@ const LOG = [
 test('the table has one row a message', async () => {
   const { code, stdout, stderr } = await run(LOG, ['list']);
   expect(stdout).toBe(`\
-MESSAGE  STATE         AGE  STATUS  DESTINATION             ERROR
-msg_1    ERROR      60.0 s     503  https://a.example/hook  no\\x1b[2J route\\u202e\\x0a<b>
-msg_2    unknown  60.0 min       –  orders
+MESSAGE  STATE      AGE  STATUS  DESTINATION             ERROR
+msg_1    ERROR    1 min     503  https://a.example/hook  no\\x1b[2J route\\u202e\\x0a<b>
+msg_2    unknown    1 h       –  orders
 `);
   expect([code, stderr]).toEqual([0, '']);
 });

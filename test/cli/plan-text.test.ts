@@ -158,7 +158,7 @@ const PLANS: Readonly<Record<string, Plan>> = {
     matched: 1,
     caps: [{ scope: 'policy', window: 'hour', used: 0, limit: 1 }],
     needsApproval: { guard: 'surge', reason: '24 hours cost $41.00, 3.1 times the median day' },
-    notes: ['The known budget is $200: asserted in the configuration, 17d ago.', 'Hours left at this pace: 6.4.'],
+    notes: ['The known budget is $200: asserted in the configuration, 17 d ago.', 'Hours left at this pace: 6.4.'],
     chosen: [{ ...BASE, group: '', action: 'budget.raise', target: 'budget/240', fromUsd: 200, toUsd: 240 }],
   },
 };

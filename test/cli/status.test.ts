@@ -88,7 +88,7 @@ test('the screen has the verdict, then problems, incidents, plans, pauses with t
   expect(stdout).toBe(`\
 ■ Plan 9f3c2a of resume-billing waits for an approval of 2 actions: \`opsd
   approve 9f3c2a\`; and 3 more.
-  opsd 0.1.0, up 1h, at 2026-11-18 10:30:00Z
+  opsd 0.1.0, up 1 h, at 2026-11-18 10:30:00Z
 
   problem   ■ The outcome of an action is unknown: the response to the request
             for dlq-8812 was lost
@@ -96,24 +96,25 @@ test('the screen has the verdict, then problems, incidents, plans, pauses with t
             more than 50; the next run checks again
 
   incident  i-4711 183 runs of app.example.com/invoice failed: HTTP 503
-            (production), open, since 28m, first expiry in 2d
+            (production), open, since 28 min, first expiry in 2 d
   incident  i-12 183 runs of app.example.com/invoice failed: HTTP 503
-            (production), acknowledged, since 28m, first expiry in 2d
+            (production), acknowledged, since 28 min, first expiry in 2 d
             opsd incidents show i-4711
 
-  pending   9f3c2a resume-billing: 2 actions on production, expires in 1h
+  pending   9f3c2a resume-billing: 2 actions on production, expires in 1 h
             opsd approve 9f3c2a
             opsd reject 9f3c2a
 
-  paused    all policies by oncall 1m ago: checkout is odd \\x1b[2J
+  paused    all policies by oncall 1 min ago: checkout is odd \\x1b[2J
             opsd unpause --reason TEXT
-  paused    delete-old by ann 2h ago: audit first
+  paused    delete-old by ann 2 h ago: audit first
             opsd unpause --policy delete-old --reason TEXT
 
-  policy    resume-billing [enforce] held by arrivals for 20m, 2m ago (183
-            matched: 0 acted on, 183 left), next in 3m
+  policy    resume-billing [enforce] held by arrivals for 20 min, 2 min ago (183
+            matched: 0 acted on, 183 left), next in 3 min
   policy    delete-old [approve] has not run
-  action    workflow-dlq.resume dlq-8812: failed again, 1m ago by resume-billing
+  action    workflow-dlq.resume dlq-8812: failed again, 1 min ago by
+            resume-billing
 `);
 });
 
@@ -125,7 +126,7 @@ test('a command is never wrapped, because it is copied', async () => {
 test('a quiet daemon has one line, and exit code 0', async () => {
   const { code, stdout } = await status({});
   expect(code).toBe(0);
-  expect(stdout).toBe('● All is well: no sources, no policies.\n  opsd 0.1.0, up 1h, at 2026-11-18 10:30:00Z\n');
+  expect(stdout).toBe('● All is well: no sources, no policies.\n  opsd 0.1.0, up 1 h, at 2026-11-18 10:30:00Z\n');
 });
 
 test('without the store, the screen has what the daemon still knows', async () => {
@@ -193,7 +194,7 @@ test('an active approval is listed with its operator, and how to take it back', 
     ledger: ledger({ storedPlans: async (states) => (states.includes('approved') ? [stored] : []) }),
   });
   expect(stdout).toContain(
-    '  approved  9f3c2a resume-billing: 1 of 2 actions left on production by tom,\n            expires in 1h\n            opsd reject 9f3c2a\n',
+    '  approved  9f3c2a resume-billing: 1 of 2 actions left on production by tom,\n            expires in 1 h\n            opsd reject 9f3c2a\n',
   );
   expect(stdout).not.toContain('opsd approve');
 });

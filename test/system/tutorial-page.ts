@@ -61,8 +61,8 @@ const VARYING: Readonly<Record<string, readonly [shown: RegExp, found: string]>>
   time: [/(?<!\d)\d\d:\d\d:\d\d(?!\d)/, String.raw`\d\d:\d\d:\d\d`],
   epoch: [/\b\d{10}\.?\d*\b/, String.raw`\d{10}\.?\d*`],
   length: [
-    /\b\d+(?:\.\d+)? ?(?:ms|min|[smhd])(?:\d+[a-z]+)*\b/,
-    String.raw`\d+(?:\.\d+)? ?(?:ms|min|[smhd])(?:\d+[a-z]+)*`,
+    /\b\d+(?:\.\d+)? ?(?:ms|min|[smhd])(?: ?\d+ ?(?:min|[smhd])\b)*\b/,
+    String.raw`\d+(?:\.\d+)? ?(?:ms|min|[smhd])(?: ?\d+ ?(?:min|[smhd])\b)*`,
   ],
 };
 const ALL_VARYING = new RegExp(

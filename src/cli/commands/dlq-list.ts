@@ -1,8 +1,8 @@
 import { formatCount } from '#foundation/domain/counted.ts';
+import { formatAge } from '#foundation/domain/time-text.ts';
 import { textOption, UsageError, valueOption, type Command, type OptionValues } from '../command.ts';
 import type { DeadLetterList, DeadLetterView } from '#operate/contract/dead-letters.ts';
 import type { Query } from '../daemon-exchange.ts';
-import { ageText } from '#operate/show/text-times.ts';
 import { runList } from '../list.ts';
 import {
   ACCOUNT_OPTION,
@@ -51,7 +51,7 @@ export const dlqListCommand: Command = {
       collectors: ['workflowDlq'],
       columns: [
         { title: 'ID', text: ({ id }) => id, isWhole: true },
-        { title: 'FAILED', text: ({ failedAt }, at) => ageText(failedAt, at), isWhole: true },
+        { title: 'FAILED', text: ({ failedAt }, at) => formatAge(failedAt, at), isWhole: true },
         { title: 'EXPIRES', text: ({ expiresAt }, at) => expiresText(expiresAt, at), isWhole: true },
         { title: 'DESTINATION', text: ({ workflowUrl, url, topicName }) => workflowUrl ?? url ?? topicName ?? '–' },
         { title: 'REASON', text: ({ reason }) => reason },

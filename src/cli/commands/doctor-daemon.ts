@@ -1,7 +1,7 @@
 /** Checks of the configuration and of the running daemon. */
+import { formatSpan } from '#foundation/domain/time-text.ts';
 import type { Config } from '#config/config.ts';
 import { formatProblems, loadConfig } from '#config/load.ts';
-import { formatDuration } from '#foundation/domain/duration.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import { textOption, UsageError, type Call } from '../command.ts';
@@ -59,7 +59,7 @@ export async function checkDaemon(
     return { checks: [{ ...about, ...finding(errorMessage(error), fix) }] };
   }
   const running = { call: daemon, status };
-  const up = formatDuration(Math.max(0, Number(status['at']) - Number(status['startedAt'])));
+  const up = formatSpan(Math.max(0, Number(status['at']) - Number(status['startedAt'])));
   const result = `opsd ${String(status['version'])}, up ${up}`;
   if (status['healthy'] !== true) {
     const unhealthy = finding(String(status['healthDetail']), 'read its log, and restart it');

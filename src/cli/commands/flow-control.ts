@@ -1,6 +1,6 @@
 import { formatCount } from '#foundation/domain/counted.ts';
+import { formatAge } from '#foundation/domain/time-text.ts';
 import type { FlowControlKeyView, FlowControlView } from '#operate/contract/readings.ts';
-import { ageText } from '#operate/show/text-times.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS } from '../list-options.ts';
 import { textOption, type Command } from '../command.ts';
@@ -28,7 +28,7 @@ export const flowControlListCommand: Command = {
         { title: 'RATE', text: rateText, align: 'right' },
         { title: 'USED', text: ({ saturation }) => percent(saturation), align: 'right' },
         { title: 'ACCOUNT', text: ({ account }) => account },
-        { title: 'READ', text: ({ at }, now) => ageText(at, now), isWide: true },
+        { title: 'READ', text: ({ at }, now) => formatAge(at, now), isWide: true },
         { title: 'PINNED', text: pinnedText, isWide: true },
         { title: 'DISCOVERED', text: ({ isDiscovered }) => (isDiscovered === true ? 'yes' : 'no'), isWide: true },
       ],

@@ -1,9 +1,8 @@
 import { formatCount } from '#foundation/domain/counted.ts';
-import { formatDuration } from '#foundation/domain/duration.ts';
+import { formatAge } from '#foundation/domain/time-text.ts';
 import type { IncidentList, IncidentView } from '#operate/contract/incidents.ts';
 import { textOption, UsageError, valueOption, type Command, type OptionSpec } from '../command.ts';
 import { sheetText } from '#operate/show/text.ts';
-import { ageText } from '#operate/show/text-times.ts';
 import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
 import { runList } from '../list.ts';
@@ -52,10 +51,10 @@ function command(name: string, examples: Command['examples']): Command {
           { title: 'EVER', text: ({ members }) => boundedCount(members, 'ever'), align: 'right', isWide: true },
           {
             title: 'SINCE',
-            text: ({ firstAt, isSinceKnown }, at) => `${isSinceKnown ? '' : '≥'}${ageText(firstAt, at)}`,
+            text: ({ firstAt, isSinceKnown }, at) => `${isSinceKnown ? '' : '≥'}${formatAge(firstAt, at)}`,
             isWhole: true,
           },
-          { title: 'LAST', text: ({ lastAt }, at) => ageText(lastAt, at), isWhole: true },
+          { title: 'LAST', text: ({ lastAt }, at) => formatAge(lastAt, at), isWhole: true },
           { title: 'EXPIRES', text: ({ firstExpiresAt }, at) => expiresText(firstExpiresAt, at), isWhole: true },
           { title: 'PLACE', text: ({ place }) => place },
           { title: 'REASON', text: ({ reason }) => reason },
@@ -82,10 +81,10 @@ function boundedCount(members: IncidentView['members'], which: 'now' | 'ever'): 
   return `${members.isLowerBound ? '≥' : ''}${formatCount(members[which])}`;
 }
 
-/** `in 2d 3h`, `now` for the past; `–` if the retention is not configured. */
+/** `in 2 d 3 h`, `now` for the past; `–` if the retention is not configured. */
 export function expiresText(expiresAt: number | undefined, at: number): string {
   if (expiresAt === undefined) return '–';
-  return expiresAt <= at ? 'now' : `in ${formatDuration(expiresAt - at)}`;
+  return expiresAt <= at ? 'now' : formatAge(expiresAt, at);
 }
 
 export const incidentsShowCommand = daemonCommand({

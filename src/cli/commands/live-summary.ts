@@ -1,8 +1,8 @@
 /** Terminal output of `opsd demo`: the addresses, and the current state in a few lines. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
+import { formatAge } from '#foundation/domain/time-text.ts';
 import { type Cell, faint, state, strong } from '#operate/show/cell.ts';
 import { cutLine, label } from '#operate/show/text.ts';
-import { ageText } from '#operate/show/text-times.ts';
 import { painter } from '../output.ts';
 import { actionLines, campaignLines, marked, policyLines, sourcesLine, upText, type StateData } from './state-lines.ts';
 
@@ -73,7 +73,7 @@ function conditionLines({ conditions, at }: SummaryData): Cell[] {
     .map(({ summary, since }): Cell => [
       label('active'),
       state('attention', summary),
-      faint(`  ${ageText(since, at)}`),
+      faint(`  ${formatAge(since, at)}`),
     ]);
   const more = conditions.length - lines.length;
   return more > 0 ? [...lines, faint(label(), `and ${more} more`)] : lines;

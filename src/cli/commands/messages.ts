@@ -1,4 +1,5 @@
 /** `opsd messages list` and `opsd messages show`: the message log, read through the daemon. */
+import { formatSpan } from '#foundation/domain/time-text.ts';
 import { textOption, UsageError, valueOption, type Call, type Command } from '../command.ts';
 import type { MessageRow, MessagesView } from '#operate/contract/messages.ts';
 import type { Query } from '../daemon-exchange.ts';
@@ -17,7 +18,6 @@ import {
 import { textStyle } from '../output.ts';
 import { WATCH_OPTION } from '../watch.ts';
 import { sheetText } from '#operate/show/text.ts';
-import { durationText } from '#operate/show/text-times.ts';
 
 export const messagesListCommand: Command = {
   name: 'messages list',
@@ -49,7 +49,7 @@ export const messagesListCommand: Command = {
       columns: [
         { title: 'MESSAGE', text: ({ messageId }) => messageId, isWhole: true },
         { title: 'STATE', text: ({ state }) => state ?? 'unknown' },
-        { title: 'AGE', text: ({ at }, now) => durationText(Math.max(0, now - at)), align: 'right' },
+        { title: 'AGE', text: ({ at }, now) => formatSpan(Math.max(0, now - at)), align: 'right' },
         { title: 'STATUS', text: ({ responseStatus }) => responseStatus?.toString() ?? '–', align: 'right' },
         { title: 'DESTINATION', text: ({ url, topicName, queueName }) => url ?? topicName ?? queueName ?? '–' },
         { title: 'ERROR', text: ({ error }) => error ?? '' },

@@ -1,11 +1,10 @@
 /** Lines about the daemon's state for a terminal. Pure. */
 import { runNumbersText } from '#foundation/domain/counted.ts';
-import { formatDuration } from '#foundation/domain/duration.ts';
+import { formatAge, formatSpan } from '#foundation/domain/time-text.ts';
 import type { ActionView, PolicyView } from '#operate/contract/policies.ts';
 import type { SourceView, StatusFacts, VerdictLevel } from '#operate/contract/status.ts';
 import { type Cell, faint, state, strong, type Tone } from '#operate/show/cell.ts';
 import { label } from '#operate/show/text.ts';
-import { ageText } from '#operate/show/text-times.ts';
 
 /** `/api/v1/status`, with the lists of policies and actions. */
 export interface StateData extends Pick<StatusFacts, 'at' | 'startedAt' | 'verdict' | 'conditions'> {
@@ -33,7 +32,7 @@ export function marked(level: VerdictLevel, text: string): Cell {
 }
 
 export function upText({ at, startedAt }: StateData): string {
-  return `up ${formatDuration(Math.max(0, at - startedAt))}`;
+  return `up ${formatSpan(Math.max(0, at - startedAt))}`;
 }
 
 export function sourcesLine({ sources }: StateData): Cell {
@@ -49,7 +48,7 @@ export function campaignLines({ policies, at }: StateData, most = Infinity): Cel
     .toSorted((a, b) => Number(isStopped(b.state)) - Number(isStopped(a.state)));
   const lines = campaigns.slice(0, most).map((campaign): Cell => {
     const { policy, group, state: now, step, verified, judged, until } = campaign;
-    const wait = until === undefined || until <= at ? '' : ` for ${formatDuration(until - at)}`;
+    const wait = until === undefined || until <= at ? '' : ` for ${formatSpan(until - at)}`;
     const known = judged === 0 ? 'no results yet' : `${verified} of ${judged} verified`;
     const stands = state(isStopped(now) ? 'trouble' : 'ok', `${now}${wait}`);
     return [label('campaign'), strong(policy), ` step ${step} `, stands, `, ${known}  `, faint(group)];
@@ -64,12 +63,12 @@ function isStopped(now: string): boolean {
 
 export function policyLines({ policies, at }: StateData, most = Infinity): Cell[] {
   return policies.slice(0, most).map(({ name, effectiveMode, lastRun, nextRunAt, held, pending }) => {
-    const hold = held === undefined ? '' : ` by ${held.guard} for ${formatDuration(Math.max(0, at - held.since))},`;
+    const hold = held === undefined ? '' : ` by ${held.guard} for ${formatSpan(Math.max(0, at - held.since))},`;
     const last =
       lastRun === undefined
         ? 'has not run'
-        : `${lastRun.outcome.replaceAll('_', ' ')}${lastRun.outcome === 'held' ? hold : ''} ${ageText(lastRun.at, at)} (${runNumbersText(lastRun)})`;
-    const next = nextRunAt === undefined ? '' : `, next in ${formatDuration(Math.max(0, nextRunAt - at))}`;
+        : `${lastRun.outcome.replaceAll('_', ' ')}${lastRun.outcome === 'held' ? hold : ''} ${formatAge(lastRun.at, at)} (${runNumbersText(lastRun)})`;
+    const next = nextRunAt === undefined ? '' : `, next in ${formatSpan(Math.max(0, nextRunAt - at))}`;
     const waits = pending && state('attention', `, ${pending.count} pending`);
     return [label('policy'), strong(name), ` [${effectiveMode}] ${last}${next}`, waits];
   });
@@ -77,7 +76,7 @@ export function policyLines({ policies, at }: StateData, most = Infinity): Cell[
 
 export function actionLines({ actions, at: now }: StateData, most = Infinity): Cell[] {
   return actions.slice(0, most).map(({ at, policy, action, target, outcome }) => {
-    const done = `${action} ${target}: ${outcome.replaceAll('_', ' ')}, ${ageText(at, now)}`;
+    const done = `${action} ${target}: ${outcome.replaceAll('_', ' ')}, ${formatAge(at, now)}`;
     return [label('action'), done, faint(` by ${policy}`)];
   });
 }

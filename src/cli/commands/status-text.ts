@@ -1,15 +1,13 @@
 /** Screen of `opsd status`: the most severe first, and each text in full. Pure. */
 import { counted } from '#foundation/domain/counted.ts';
-import { formatDuration } from '#foundation/domain/duration.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
-import { formatTime } from '#foundation/domain/time-text.ts';
+import { formatAge, formatSpan, formatTime } from '#foundation/domain/time-text.ts';
 import type { IncidentView } from '#operate/contract/incidents.ts';
 import type { StoredPlanView } from '#operate/contract/plans.ts';
 import type { StatusFacts } from '#operate/contract/status.ts';
 import { type Cell, code, faint, state, strong } from '#operate/show/cell.ts';
 import { label, lineText } from '#operate/show/text.ts';
-import { ageText } from '#operate/show/text-times.ts';
 import { commandOfAction, pausedPolicy } from '#operate/situation/next-step.ts';
 import type { TextStyle } from '../output.ts';
 import { actionLines, campaignLines, marked, policyLines, sourcesLine, upText, type StateData } from './state-lines.ts';
@@ -78,8 +76,8 @@ function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: Ow
   if (first === undefined) return [];
   const lines = incidents.map(({ id, account, state: now, title, firstAt, isSinceKnown, firstExpiresAt }): Cell => {
     const expires =
-      firstExpiresAt === undefined ? '' : `, first expiry in ${formatDuration(Math.max(0, firstExpiresAt - at))}`;
-    const since = `${isSinceKnown ? '' : 'at least '}${formatDuration(Math.max(0, at - firstAt))}`;
+      firstExpiresAt === undefined ? '' : `, first expiry in ${formatSpan(Math.max(0, firstExpiresAt - at))}`;
+    const since = `${isSinceKnown ? '' : 'at least '}${formatSpan(Math.max(0, at - firstAt))}`;
     const what = state(now === 'open' ? 'trouble' : 'attention', title);
     return [label('incident'), strong(id), ' ', what, ` (${account}), ${now}, since ${since}${expires}`];
   });
@@ -92,7 +90,7 @@ function planLines(plan: StoredPlanView, { at }: ScreenData, command: OwnCommand
   const { id, policy, account, state: now, expiresAt, approvedBy } = plan;
   const isPending = now === 'pending';
   const by = isPending || approvedBy === undefined ? '' : ` by ${approvedBy}`;
-  const expires = `expires in ${formatDuration(Math.max(0, expiresAt - at))}`;
+  const expires = `expires in ${formatSpan(Math.max(0, expiresAt - at))}`;
   return [
     [label(now), strong(id), ` ${policy}: ${coverText(plan)} on ${account}${by}, ${expires}`],
     isPending && [label(), code(command(`approve ${id}`))],
@@ -105,7 +103,7 @@ function pauseLines(pause: ScreenData['pauses'][number], data: ScreenData, comma
   const policy = pausedPolicy(pause);
   const next = commandOfAction({ kind: 'unpause', policy }).replace(/^opsd /, '');
   return [
-    [label('paused'), strong(policy ?? 'all policies'), ` by ${by} ${ageText(at, data.at)}: ${reason}`],
+    [label('paused'), strong(policy ?? 'all policies'), ` by ${by} ${formatAge(at, data.at)}: ${reason}`],
     [label(), code(command(next))],
   ];
 }

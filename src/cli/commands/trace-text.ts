@@ -1,7 +1,7 @@
 /** Trace as a tree: events with their start since the creation, and their durations. */
+import { formatElapsed } from '#foundation/domain/time-text.ts';
 import type { LogTrace } from '#observe/tracing/log-trace.ts';
 import { attributesOf, type Span } from '#observe/tracing/span.ts';
-import { durationText } from '#operate/show/text-times.ts';
 import { painter, printable } from '../output.ts';
 
 export interface TraceTextOptions {
@@ -21,7 +21,7 @@ export function traceText(trace: LogTrace, { account, messageId, color }: TraceT
     ...children.map((span, index) => [
       index === children.length - 1 ? '└─ ' : '├─ ',
       span.name,
-      `+${durationText(span.startMs - root.startMs)}`,
+      `+${formatElapsed(span.startMs - root.startMs)}`,
       took(span),
       outcomeOf(span),
     ]),
@@ -70,5 +70,5 @@ function outcomeOf(span: Span): string {
 }
 
 function took({ startMs, endMs }: Span): string {
-  return durationText(endMs - startMs);
+  return formatElapsed(endMs - startMs);
 }

@@ -26,10 +26,25 @@ export function formatAge(at: number, now: number): string {
   return at > now ? `in ${span}` : `${span} ago`;
 }
 
-/** Duration in one unit, rounded: `12 s`, `5 min`, `3 h`, `4 d`. */
+/** Duration in at most two adjacent units, rounded: `12 s`, `5 min`, `1 h 40 min`, `12 h`, `2 d 22 h`. */
 export function formatSpan(ms: number): string {
-  if (ms < 99.5 * SECOND) return `${Math.round(ms / SECOND)} s`;
-  if (ms < 99.5 * MINUTE) return `${Math.round(ms / MINUTE)} min`;
+  if (ms < 59.5 * SECOND) return `${Math.round(ms / SECOND)} s`;
+  if (ms < 2 * MINUTE) return twoUnits(Math.round(ms / SECOND), 60, 'min', 's');
+  if (ms < 59.5 * MINUTE) return `${Math.round(ms / MINUTE)} min`;
+  if (ms < 10 * HOUR) return twoUnits(Math.round(ms / MINUTE), 60, 'h', 'min');
   if (ms < 48 * HOUR) return `${Math.round(ms / HOUR)} h`;
+  if (ms < 10 * DAY) return twoUnits(Math.round(ms / HOUR), 24, 'd', 'h');
   return `${Math.round(ms / DAY)} d`;
+}
+
+function twoUnits(count: number, inOne: number, large: string, small: string): string {
+  const rest = count % inOne;
+  return `${Math.floor(count / inOne)} ${large}${rest === 0 ? '' : ` ${rest} ${small}`}`;
+}
+
+/** Measured duration with a fraction: `250 ms`, `1.5 s`, `2.5 min`. */
+export function formatElapsed(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 2 * MINUTE) return `${(ms / SECOND).toFixed(1)} s`;
+  return ms < 2 * HOUR ? `${(ms / MINUTE).toFixed(1)} min` : `${(ms / HOUR).toFixed(1)} h`;
 }

@@ -1,6 +1,6 @@
 /** Canaries of all accounts: sends their messages on schedule, follows them, and shows their states. */
 import type { Canaries, CanarySize, CanaryState } from '#foundation/domain/canary.ts';
-import { formatDuration } from '#foundation/domain/duration.ts';
+import { formatSpan } from '#foundation/domain/time-text.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { reportStoreFailure } from '#foundation/events/store-failure.ts';
@@ -151,5 +151,5 @@ function stateOf({ account, canary, settings, book }: CanaryTarget, startedAt: n
 function reasonOf(age: number): string {
   return age === Infinity
     ? 'no message has its verdict since the daemon started'
-    : `the last verdict is ${formatDuration(Math.floor(age / 1_000) * 1_000)} old`;
+    : `the last verdict is ${formatSpan(age)} old`;
 }

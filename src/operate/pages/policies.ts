@@ -74,7 +74,7 @@ export const RUN_TONE: Readonly<Record<NonNullable<PolicyView['lastRun']>['outco
   would_act: 'ok',
   nothing_to_do: 'ok',
   denied: 'attention',
-  pending_approval: 'ok',
+  pending_approval: 'attention',
   deferred: 'ok',
   held: 'attention',
   skipped: 'attention',

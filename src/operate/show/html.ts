@@ -4,7 +4,7 @@
  */
 import { formatCount } from '#foundation/domain/counted.ts';
 import { redact, redactKept, startOf } from '#foundation/domain/redact.ts';
-import { formatAge, formatTime, machineTime } from '#foundation/domain/time-text.ts';
+import { formatAge, formatElapsed, formatTime, machineTime } from '#foundation/domain/time-text.ts';
 import { ownText } from '#foundation/platform/memo.ts';
 import {
   Html,
@@ -83,10 +83,8 @@ function pieceHtml(value: Piece): Html {
       const exact = pieceHtml({ piece: 'time', at });
       return html`<span class="nowrap">${formatAge(at, now)}</span> <span class="sub when">${exact}</span>`;
     }
-    case 'duration': {
-      const { ms } = value;
-      return html`<span class="nowrap">${ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`}</span>`;
-    }
+    case 'duration':
+      return html`<span class="nowrap">${formatElapsed(value.ms)}</span>`;
     case 'id':
       return value.path === undefined
         ? html`<span class="id">${clipped(value.id)}</span>`

@@ -1,6 +1,5 @@
 /** A plan as people read it: the reading, the limits that hold it, and its actions. Pure. */
 import { counted, formatCount } from '#foundation/domain/counted.ts';
-import { formatDuration } from '#foundation/domain/duration.ts';
 import {
   expiryText,
   type BudgetProposal,
@@ -11,7 +10,7 @@ import {
   type PruneProposal,
   type ResumeProposal,
 } from '#foundation/domain/plan.ts';
-
+import { formatSpan } from '#foundation/domain/time-text.ts';
 import {
   idText,
   lines,
@@ -112,7 +111,7 @@ function guards({ checks }: Plan, most: number): Cell {
 
 /** @param hold guard that holds the plan for an unknown time */
 function drainParts(drain: NonNullable<Plan['drain']>, hold: string | undefined): Cell {
-  const about = `about ${formatDuration(Math.ceil(drain.ms / 60_000) * 60_000)}`;
+  const about = `about ${formatSpan(Math.ceil(drain.ms / 60_000) * 60_000)}`;
   const time =
     hold === undefined
       ? drain.ms < 60_000

@@ -1,9 +1,8 @@
 /** Renders what people read as text for terminals and files. Markup that only a page has is left out. Pure. */
-import { formatTime } from '#foundation/domain/time-text.ts';
+import { formatAge, formatElapsed, formatTime, machineTime } from '#foundation/domain/time-text.ts';
 import { faint, Html, type Cell, type Facts, type Piece, type Table, type Tone } from './cell.ts';
 import { painter, printable, type Style, type TextStyle } from './terminal.ts';
 import { listTable, textWidth } from './text-table.ts';
-import { ageText, durationText, timeText, type Times } from './text-times.ts';
 
 type Paint = (style: Style, text: string) => string;
 
@@ -233,11 +232,11 @@ function pieceRuns(piece: Piece, times: Times): Run[] {
     case 'time':
       return [{ text: timeText(piece.at, times) }];
     case 'moment': {
-      const age = ageText(piece.at, piece.now);
+      const age = formatAge(piece.at, piece.now);
       return [{ text: times === 'full' ? `${formatTime(piece.at)} (${age})` : age }];
     }
     case 'duration':
-      return [{ text: durationText(piece.ms) }];
+      return [{ text: formatElapsed(piece.ms) }];
     case 'id':
       return [{ text: printable(piece.id) }];
     case 'code':
@@ -268,6 +267,20 @@ function pieceRuns(piece: Piece, times: Times): Run[] {
     case 'table':
       return [];
   }
+}
+
+/** `full`: the date and the age. `exact`: the date. `short`: the date without its year. */
+type Times = 'full' | 'exact' | 'short';
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+function timeText(at: number, times: Times): string {
+  const machine = machineTime(at);
+  if (times === 'full' || machine === undefined) return formatTime(at);
+  if (times === 'exact') return machine;
+  // `18 Nov 10:02:11Z`
+  const date = new Date(at);
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${machine.slice(11, 19)}Z`;
 }
 
 const BARS = '▁▂▃▄▅▆▇█';

@@ -160,6 +160,13 @@ describe('the page of active policies', () => {
     expect(markup).toContain('2 actions');
   });
 
+  test('a run that waits for a person is not shown as a success', async () => {
+    const lastRun = { ...RUN, outcome: 'pending_approval' as const };
+    const waiting = ledger({ lastRuns: async () => [lastRun], storedPlans: async () => [storedPlan()] });
+    const markup = await page({ ledger: waiting, policies: async () => [{ ...POLICY, lastRun }] }, '/policies');
+    expect(markup).toContain('<span class="state attention">pending approval</span>');
+  });
+
   test('shows campaigns by group: state, step, verified results, end', async () => {
     const campaign = {
       id: 'resume-billing/1',
@@ -318,7 +325,7 @@ describe('the page', () => {
       'policies/billing.yaml:3',
       'configured as enforce: engine.mode is audit',
       '209 matched: 27 acted on, 182 left',
-      'in 60 s',
+      'in 1 min',
       'dlq-8812',
       'pending',
       'new run',

@@ -5,6 +5,7 @@
 import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import { denialBy, type BudgetProposal } from '#foundation/domain/plan.ts';
+import { formatAge } from '#foundation/domain/time-text.ts';
 import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
 import type { RaiseFacts } from '../../guardrails/guard.ts';
 import type { BudgetFacts, KnownBudget } from '#foundation/domain/known-budget.ts';
@@ -131,5 +132,5 @@ function raised(policy: BudgetPolicy, fromUsd: number): number {
 
 function knowledge({ knownUsd, origin, assertedAt }: KnownBudget, now: number): string {
   const from = { configuration: 'asserted in the configuration', ledger: 'set by this daemon' };
-  return `The known budget is $${knownUsd}: ${from[origin]}, ${formatDuration(Math.max(0, now - assertedAt))} ago.`;
+  return `The known budget is $${knownUsd}: ${from[origin]}, ${formatAge(Math.min(assertedAt, now), now)}.`;
 }
