@@ -30,7 +30,8 @@ import {
   whole,
   wide,
 } from '../show/cell.ts';
-import { clipped, constantMarkup, html } from '../show/html.ts';
+import { clipped, html } from '../show/html.ts';
+import { constantMarkup } from '../show/markup.ts';
 import type { CanaryView } from '../contract/readings.ts';
 
 /** Number of messages of a canary. The API has more. */

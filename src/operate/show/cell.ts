@@ -3,7 +3,8 @@
  * renders it as HTML, a command as text. Pure.
  */
 
-export type Tone = 'ok' | 'attention' | 'trouble' | 'off';
+/** `busy`: a repair is in progress. `ask`: someone is asked for a decision. */
+export type Tone = 'ok' | 'attention' | 'trouble' | 'off' | 'busy' | 'ask';
 
 /** Markup that only a page has, such as a form. Commands leave it out. */
 export class Html {
@@ -33,13 +34,75 @@ export type Piece =
   | { readonly piece: 'link'; readonly path: string; readonly content: Cell }
   | { readonly piece: 'next'; readonly text: string; readonly command?: string | undefined }
   | { readonly piece: 'code'; readonly text: string }
-  | { readonly piece: 'chart'; readonly values: readonly number[]; readonly about: string }
   | { readonly piece: 'block'; readonly text: Cell }
   | { readonly piece: 'list'; readonly items: readonly Cell[]; readonly isFaint: boolean }
+  | Spark
+  | Strip
+  | TimeChart
   | Figures
   | Facts
   | Table
   | Section;
+
+/** Color of a part of a chart. */
+export type Look = 'ok' | 'attention' | 'trouble' | 'busy' | 'faint';
+
+/** Values at equal distances; null: unknown. */
+export type ChartValues = readonly (number | null)[];
+
+/** Small chart in a line of text or in a cell. */
+export interface Spark {
+  readonly piece: 'spark';
+  readonly shape: 'bars' | 'line';
+  readonly look: Look;
+  readonly values: ChartValues;
+  /** Content for screen readers, such as `highest 12 of 30 waiting`. */
+  readonly about: string;
+}
+
+/** Row of events, oldest first, such as the runs of a policy. */
+export interface Strip {
+  readonly piece: 'strip';
+  readonly items: readonly { readonly look: Look; readonly text: string; readonly height: number }[];
+  /** Height of the highest item, at least. */
+  readonly highest: number;
+  readonly about: string;
+}
+
+/** Chart over time with axes, and its values as a table. */
+export interface TimeChart {
+  readonly piece: 'time-chart';
+  readonly title: string;
+  /** Start of the first value, and the distance of the values, in milliseconds. */
+  readonly from: number;
+  readonly stepMs: number;
+  /** From the bottom to the top if they are stacked. */
+  readonly series: readonly Series[];
+  readonly isStacked?: boolean;
+  readonly format: (value: number) => string;
+  readonly limit?: { readonly name: string; readonly value: number } | undefined;
+  readonly marks?: readonly Mark[];
+  /** Periods with another background, such as weekends. */
+  readonly shades?: readonly { readonly from: number; readonly to: number }[];
+  readonly isLow?: boolean;
+}
+
+export interface Series {
+  readonly name: string;
+  readonly look: Look;
+  readonly shape: 'area' | 'line' | 'bars' | 'band';
+  readonly values: ChartValues;
+  /** Lower edge of a band. */
+  readonly low?: ChartValues;
+}
+
+/** Event at a time of a chart. */
+export interface Mark {
+  readonly at: number;
+  readonly look: Look;
+  readonly text: string;
+  readonly path?: string | undefined;
+}
 
 /** Large numbers, each with its name and a note. */
 export interface Figures {
@@ -52,11 +115,14 @@ interface Figure {
   readonly name: string;
   readonly value: string | number;
   readonly note?: Cell;
+  readonly spark?: Spark | undefined;
+  /** Page with more. */
+  readonly path?: string;
 }
 
 export interface Facts {
   readonly piece: 'facts';
-  /** Values by name. `undefined` and `false` omit the fact. */
+  /** ChartValues by name. `undefined` and `false` omit the fact. */
   readonly rows: Readonly<Record<string, Cell>>;
 }
 
@@ -233,7 +299,24 @@ export function blockText(text: Cell): Piece {
   return { piece: 'block', text };
 }
 
-/** @param about text for screen readers, such as `highest 12 of 30 waiting` */
-export function bars(values: readonly number[], about: string): Piece | undefined {
-  return Math.max(0, ...values) === 0 ? undefined : { piece: 'chart', values, about };
+/** @returns undefined without a value above 0 */
+export function bars(values: ChartValues, about: string, look: Look = 'busy'): Spark | undefined {
+  return values.some((value) => value !== null && value > 0)
+    ? { piece: 'spark', shape: 'bars', look, values, about }
+    : undefined;
+}
+
+/** @returns undefined without two known values */
+export function trend(values: ChartValues, about: string, look: Look = 'busy'): Spark | undefined {
+  return values.filter((value) => value !== null).length < 2
+    ? undefined
+    : { piece: 'spark', shape: 'line', look, values, about };
+}
+
+export function strip(items: Strip['items'], about: string, highest = 1): Strip {
+  return { piece: 'strip', items, about, highest };
+}
+
+export function timeChart(chart: Omit<TimeChart, 'piece'>): TimeChart {
+  return { piece: 'time-chart', ...chart };
 }

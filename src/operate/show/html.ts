@@ -6,6 +6,8 @@ import { formatCount } from '#foundation/domain/counted.ts';
 import { redact, redactKept, startOf } from '#foundation/domain/redact.ts';
 import { formatAge, formatElapsed, formatTime, machineTime } from '#foundation/domain/time-text.ts';
 import { ownText } from '#foundation/platform/memo.ts';
+import { sparkHtml, stripHtml, timeChartHtml } from './chart.ts';
+import { constantMarkup, filled, renderPlain } from './markup.ts';
 import {
   Html,
   timePiece,
@@ -19,14 +21,7 @@ import {
 } from './cell.ts';
 
 export function html(parts: TemplateStringsArray, ...values: readonly Cell[]): Html {
-  let markup = parts[0]!;
-  for (let index = 0; index < values.length; index++) markup += render(values[index]) + parts[index + 1]!;
-  return new Html(markup);
-}
-
-/** Unescaped markup, only for constants of this program and for numbers. */
-export function constantMarkup(markup: string): Html {
-  return new Html(markup);
+  return filled(parts, values, render);
 }
 
 /** Returns the redacted text, cut to `most` characters. The rest of a long text costs nothing. */
@@ -60,10 +55,7 @@ function longEach(value: Cell): Cell {
 }
 
 function render(value: Cell): string {
-  if (value === undefined || value === false) return '';
-  if (value instanceof Html) return value.toString();
-  if (typeof value === 'string') return escapeHtml(redactKept(value, ownText));
-  if (typeof value === 'number') return String(value);
+  if (typeof value !== 'object' || value instanceof Html) return renderPlain(value);
   return 'piece' in value ? pieceHtml(value).toString() : value.map(render).join('');
 }
 
@@ -80,8 +72,10 @@ function pieceHtml(value: Piece): Html {
     }
     case 'moment': {
       const { at, now } = value;
-      const exact = pieceHtml({ piece: 'time', at });
-      return html`<span class="nowrap">${formatAge(at, now)}</span> <span class="sub when">${exact}</span>`;
+      const [age, machine] = [formatAge(at, now), machineTime(at)];
+      return machine === undefined
+        ? html`${age}`
+        : html`<time class="nowrap" datetime="${machine}" data-age title="${formatTime(at)}">${age}</time>`;
     }
     case 'duration':
       return html`<span class="nowrap">${formatElapsed(value.ms)}</span>`;
@@ -107,8 +101,12 @@ function pieceHtml(value: Piece): Html {
     }
     case 'code':
       return html`<code>${value.text}</code>`;
-    case 'chart':
-      return chartHtml(value.values, value.about);
+    case 'spark':
+      return sparkHtml(value);
+    case 'strip':
+      return stripHtml(value);
+    case 'time-chart':
+      return timeChartHtml(value);
     case 'block':
       return html`<pre tabindex="0">${value.text}</pre>`;
     case 'list': {
@@ -146,37 +144,13 @@ export function message(text: string): Cell {
   return isPaired ? parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part)) : text;
 }
 
-const [WIDTH, HEIGHT] = [240, 36];
-/** A few values are narrow bars, not blocks. */
-const LEAST_STEPS = 20;
-
-/** Small chart as SVG, without a script. Screen readers have its values as text. */
-function chartHtml(values: readonly number[], about: string): Html {
-  const highest = Math.max(...values);
-  const step = WIDTH / Math.max(LEAST_STEPS, values.length);
-  const width = Math.max(1, step - 1).toFixed(1);
-  const outlines = values.map((value, index) => {
-    const height = ((value / highest) * HEIGHT).toFixed(1);
-    return `M${(index * step).toFixed(1)} ${HEIGHT}v-${height}h${width}v${height}z`;
-  });
-  return html`<svg
-    class="spark"
-    viewBox="0 0 ${WIDTH} ${HEIGHT}"
-    preserveAspectRatio="none"
-    role="img"
-    aria-label="${about}"
-  >
-    <path d="${constantMarkup(outlines.join(''))}" />
-  </svg>`;
-}
-
 function figuresHtml({ rows, id }: Figures): Html {
   const shown = rows.map(
     (row) =>
       row &&
       html`<div>
         <dt>${row.name}</dt>
-        <dd>${row.value} ${row.note !== undefined && html`<span class="sub">${row.note}</span>`}</dd>
+        <dd>${row.value}${row.spark} ${row.note !== undefined && html`<span class="sub">${row.note}</span>`}</dd>
       </div>`,
   );
   return id === undefined
@@ -261,22 +235,4 @@ function rowHtml(heads: readonly HeadHtml[], { id, cells: given }: Table['rows']
     : html`<tr role="row" id="${id}">
         ${cells}
       </tr>`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Controls, among them those that reverse the direction of text, to show something else than what it is. */
-// oxlint-disable-next-line no-control-regex -- these are the characters to show
-const INVISIBLE = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
-
-function escapeHtml(text: string): string {
-  return text
-    .replace(/[&<>"']/g, (character) => ESCAPES[character]!)
-    .replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

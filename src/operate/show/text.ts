@@ -1,6 +1,6 @@
 /** Renders what people read as text for terminals and files. Markup that only a page has is left out. Pure. */
 import { formatAge, formatElapsed, formatTime, machineTime } from '#foundation/domain/time-text.ts';
-import { faint, Html, type Cell, type Facts, type Piece, type Table, type Tone } from './cell.ts';
+import { faint, Html, type Cell, type Facts, type Piece, type Table, type Tone, type ChartValues } from './cell.ts';
 import { painter, printable, type Style, type TextStyle } from './terminal.ts';
 import { listTable, textWidth } from './text-table.ts';
 
@@ -14,7 +14,13 @@ interface Run {
   readonly isWhole?: true;
 }
 
-const STYLES: Readonly<Partial<Record<Tone, Style>>> = { ok: 'green', attention: 'yellow', trouble: 'red' };
+const STYLES: Readonly<Partial<Record<Tone, Style>>> = {
+  ok: 'green',
+  attention: 'yellow',
+  trouble: 'red',
+  busy: 'cyan',
+  ask: 'cyan',
+};
 
 /** Blocks of content below a title, separated by empty lines. Ends with a newline. */
 export function sheetText(title: string, content: Cell, style: TextStyle): string {
@@ -250,7 +256,7 @@ function pieceRuns(piece: Piece, times: Times): Run[] {
       return runsOf(piece.content, times);
     case 'lines':
       return piece.items.flatMap((item, index) => [...(index === 0 ? [] : [{ text: ', ' }]), ...runsOf(item, times)]);
-    case 'chart':
+    case 'spark':
       return [{ text: sparkline(piece.values) }];
     case 'figures':
       return runsOf(
@@ -260,6 +266,8 @@ function pieceRuns(piece: Piece, times: Times): Run[] {
           .join(', '),
       );
     case 'block':
+    case 'strip':
+    case 'time-chart':
     case 'facts':
     case 'list':
     case 'next':
@@ -285,8 +293,8 @@ function timeText(at: number, times: Times): string {
 
 const BARS = '▁▂▃▄▅▆▇█';
 
-/** One bar for each step; a step without a failure is a space. */
-function sparkline(values: readonly number[]): string {
-  const most = Math.max(1, ...values);
-  return values.map((value) => (value === 0 ? ' ' : BARS[Math.ceil((value / most) * BARS.length) - 1]!)).join('');
+/** One bar for each value; one that is zero or unknown is a space. */
+function sparkline(values: ChartValues): string {
+  const most = Math.max(1, ...values.map(Number));
+  return values.map((value) => (value ? BARS[Math.ceil((value / most) * BARS.length) - 1]! : ' ')).join('');
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { constantMarkup, html } from '#operate/show/html.ts';
+import { html } from '#operate/show/html.ts';
+import { constantMarkup } from '#operate/show/markup.ts';
 
 describe('html', () => {
   test('escapes text and attribute values', () => {

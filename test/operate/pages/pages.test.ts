@@ -332,7 +332,7 @@ describe('the page', () => {
       'https://api.example',
       'message 12 of 200,000',
       'href="http://127.0.0.1:8080/"',
-      '<time datetime="2026-11-18T10:29:55.000Z">2026-11-18 10:29:55Z</time>',
+      'datetime="2026-11-18T10:29:55.000Z" data-age title="2026-11-18 10:29:55Z">5 s ago</time>',
     ]) {
       expect(markup).toContain(text);
     }

@@ -1,7 +1,8 @@
 /** Fields of forms, and their values. */
 import { HttpError } from '../../http/reply.ts';
 import type { Cell } from '../../show/cell.ts';
-import { constantMarkup, html } from '../../show/html.ts';
+import { html } from '../../show/html.ts';
+import { constantMarkup } from '../../show/markup.ts';
 
 const MAX_REASON = 500;
 

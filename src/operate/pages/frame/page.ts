@@ -38,18 +38,24 @@ const PAGE_CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const SECTIONS = [
-  { path: '/', title: 'Now' },
-  { path: '/incidents', title: 'Incidents' },
-  { path: '/dead-letters', title: 'Dead letters' },
-  { path: '/messages', title: 'Messages' },
-  { path: '/canaries', title: 'Canaries' },
-  { path: '/flow-control', title: 'Flow control' },
-  { path: '/spend', title: 'Spend' },
-  { path: '/policies', title: 'Policies' },
-  { path: '/audit', title: 'Audit' },
-  { path: '/sources', title: 'Sources' },
-  { path: '/configuration', title: 'Configuration' },
+const GROUPS = [
+  [
+    { path: '/', title: 'Now' },
+    { path: '/incidents', title: 'Incidents' },
+    { path: '/dead-letters', title: 'Dead letters' },
+    { path: '/messages', title: 'Messages' },
+  ],
+  [
+    { path: '/policies', title: 'Policies' },
+    { path: '/flow-control', title: 'Flow control' },
+    { path: '/spend', title: 'Spend' },
+    { path: '/canaries', title: 'Canaries' },
+  ],
+  [
+    { path: '/audit', title: 'Audit' },
+    { path: '/sources', title: 'Sources' },
+    { path: '/configuration', title: 'Configuration' },
+  ],
 ] as const;
 
 interface Page {
@@ -58,7 +64,13 @@ interface Page {
   /** Title in the window, if it differs. */
   readonly windowTitle?: string;
   /** Section of the page, which the navigation marks. */
-  readonly section?: (typeof SECTIONS)[number]['path'];
+  readonly section?: (typeof GROUPS)[number][number]['path'];
+  /** Heading, if it is not the title. */
+  readonly heading?: Cell;
+  /** Sentence below the heading. */
+  readonly lead?: Cell;
+  /** Choices of the page in its head, such as a period. */
+  readonly tools?: Cell;
   readonly main: Cell;
   /** Default: 200. */
   readonly status?: number;
@@ -112,14 +124,17 @@ function layout(context: PageRequest, page: Page): Html {
       </head>
       <body data-refresh="${refreshSeconds}">
         <a class="skip" href="#main">Skip to the content</a>
-        <header class="top">${navigation(page)} ${who(context)}</header>
+        <header class="top">${navigation(page, accountOf(context))} ${who(context)}</header>
         <main id="main" class="page">
           <div class="head">
-            <h1>${title}</h1>
-            <p>as of ${timePiece(at)} <span class="sub inline" data-zone></span></p>
-            ${page.isStill !== true && refreshLink(addressOf(context), refreshSeconds)}
+            <h1>${page.heading ?? title}</h1>
+            <div class="tools">
+              ${page.section !== undefined && accountMenu(context)} ${page.tools}
+              <span>${timePiece(at)} <span data-zone></span></span>
+              ${page.isStill !== true && refreshLink(addressOf(context), refreshSeconds)}
+            </div>
           </div>
-          ${page.main}
+          ${page.lead !== undefined && html`<p class="lead">${page.lead}</p>`} ${page.main}
         </main>
         <footer class="page foot">
           <p>
@@ -140,21 +155,67 @@ const OWN_LINKS: readonly PageLink[] = [
   { label: 'Status as JSON', href: '/api/v1/status' },
 ];
 
-function navigation({ section }: Page): Html {
+/** @param account that the pages show; undefined: all */
+function navigation({ section }: Page, account: string | undefined): Html {
+  const query = account === undefined ? '' : `?account=${encodeURIComponent(account)}`;
   return html`<nav aria-label="Pages">
-    <ul>
-      ${SECTIONS.map(
-        ({ path, title }) =>
-          html`<li>
-            ${
-              path === section
-                ? html`<a href="${path}" class="here" aria-current="page">${title}</a>`
-                : html`<a href="${path}">${title}</a>`
-            }
-          </li>`,
-      )}
-    </ul>
+    ${GROUPS.map(
+      (group) =>
+        html`<ul>
+          ${group.map(({ path, title }) =>
+            path === section
+              ? html`<li><a href="${path}${query}" class="here" aria-current="page">${title}</a></li>`
+              : html`<li><a href="${path}${query}">${title}</a></li>`,
+          )}
+        </ul>`,
+    )}
   </nav>`;
+}
+
+/** Account that the page shows; undefined: all, or the only one. */
+export function accountOf({ deps, query }: Pick<PageRequest, 'deps' | 'query'>): string | undefined {
+  const name = query.get('account');
+  return deps.accounts.length > 1 ? deps.accounts.find((account) => account.name === name)?.name : undefined;
+}
+
+function accountMenu(context: PageRequest): Html | undefined {
+  const names = context.deps.accounts.map(({ name }) => name);
+  if (names.length < 2) return undefined;
+  return choice(context, 'account', [
+    { value: undefined, title: 'all accounts' },
+    ...names.map((name) => ({ value: name, title: name })),
+  ]);
+}
+
+/** Menu of the values of a query parameter. The others stay as they are, but a list begins again. */
+export function choice(context: PageRequest, name: string, options: readonly Option[]): Html {
+  const value = context.query.get(name) ?? undefined;
+  const chosen = options.find((option) => option.value === value) ?? options[0]!;
+  return html`<details class="menu">
+    <summary>${chosen.title}</summary>
+    <ul>
+      ${options.map((option) => {
+        const href = addressWith(context, name, option.value);
+        return option === chosen
+          ? html`<li><a href="${href}" aria-current="true">${option.title}</a></li>`
+          : html`<li><a href="${href}">${option.title}</a></li>`;
+      })}
+    </ul>
+  </details>`;
+}
+
+interface Option {
+  /** Undefined: without the parameter. */
+  readonly value: string | undefined;
+  readonly title: string;
+}
+
+function addressWith({ path, query }: PageRequest, name: string, value: string | undefined): string {
+  const next = new URLSearchParams(query);
+  next.delete('cursor');
+  next.delete(name);
+  if (value !== undefined) next.set(name, value);
+  return next.size === 0 ? path : `${path}?${next.toString()}`;
 }
 
 function who(context: PageRequest): Html {
@@ -188,12 +249,12 @@ function refreshLink(address: string, seconds: number | undefined): Html {
   const { standard } = REFRESH_SECONDS;
   if (seconds === undefined) {
     const href = `${address}${address.includes('?') ? '&' : '?'}refresh=${standard}`;
-    return html`<p class="refresh"><a href="${href}">Reload every ${standard} s</a></p>`;
+    return html`<a href="${href}">Reload every ${standard} s</a>`;
   }
-  return html`<p class="refresh">
+  return html`<span>
     <span class="state trouble" data-unreachable hidden>The daemon does not respond.</span> Reloads every ${seconds} s.
     <a href="${address}">Stop</a>
-  </p>`;
+  </span>`;
 }
 
 /** Link to a page; URLs with other schemes are shown as text. */

@@ -1,12 +1,18 @@
 /** Script of the pages. All of them work without it: it shows local times, reloads without a jump, and selects rows. */
 const dates = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
 
-/** Shows each time in the time zone of the browser, and UTC on hover. */
+/** Shows each time in the time zone of the browser, and UTC on hover. Relative times have both on hover. */
 function localTimes(root) {
   for (const time of root.querySelectorAll('time[datetime]')) {
     const at = new Date(time.dateTime);
-    if (Number.isNaN(at.getTime()) || time.title !== '' || time.hasAttribute('data-utc')) continue;
-    time.title = `${time.dateTime.slice(0, 19).replace('T', ' ')} UTC`;
+    const isAge = time.hasAttribute('data-age');
+    if (Number.isNaN(at.getTime()) || (time.title !== '' && !isAge) || time.hasAttribute('data-utc')) continue;
+    const utc = `${time.dateTime.slice(0, 19).replace('T', ' ')} UTC`;
+    if (isAge) {
+      time.title = `${dates.format(at)}, ${utc}`;
+      continue;
+    }
+    time.title = utc;
     time.textContent = dates.format(at);
   }
   for (const zone of root.querySelectorAll('[data-zone]')) {
@@ -40,8 +46,49 @@ function selections(root) {
   }
 }
 
+const hours = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'short' });
+const days = new Intl.DateTimeFormat('en-GB', { day: '2-digit', month: 'short' });
+
+/** Local time of a step. Undefined from a day on: the days of the service are those of UTC. */
+function stepText(at, step) {
+  if (step >= 86_400_000) return undefined;
+  return step >= 3_600_000 ? `${days.format(at)} ${hours.format(at)}` : hours.format(at);
+}
+
+/** Shows the times of charts in the time zone of the browser, and one cursor in all charts of the page. */
+function charts(root) {
+  for (const time of root.querySelectorAll('.plot text[data-at]')) {
+    if (time.dataset.at !== '') time.textContent = hours.format(Number(time.dataset.at));
+  }
+  const all = [...root.querySelectorAll('figure.chart')].map((figure) => {
+    const [from, step] = [Number(figure.dataset.from), Number(figure.dataset.step)];
+    const rects = [...figure.querySelectorAll('.steps rect')];
+    const rows = [...figure.querySelectorAll('tbody th')];
+    for (const [index, { firstChild: title }] of rects.entries()) {
+      const text = stepText(from + index * step, step);
+      if (text === undefined) break;
+      title.textContent = title.textContent.replace(/^.*/, text);
+      rows[index].textContent = text;
+    }
+    return { from, step, rects, output: figure.querySelector('output') };
+  });
+  const point = (at) => {
+    for (const { from, step, rects, output } of all) {
+      const shown = at === undefined ? undefined : rects[Math.floor((at - from) / step)];
+      for (const rect of rects) rect.classList.toggle('at', rect === shown);
+      output.textContent = shown?.firstChild.textContent.replaceAll('\n', '  ') ?? '';
+    }
+  };
+  for (const { from, step, rects } of all) {
+    for (const [index, rect] of rects.entries())
+      rect.addEventListener('pointerenter', () => point(from + index * step));
+    rects[0]?.parentNode.addEventListener('pointerleave', () => point(undefined));
+  }
+}
+
 function prepare(root) {
   localTimes(root);
+  charts(root);
   selections(root);
 }
 
