@@ -23,7 +23,7 @@ export function readingPorts(
   generation: Generation,
   { storage, options }: { readonly storage: Storage; readonly options: DaemonOptions },
 ): ReadingPorts {
-  const { whole: config, accounts, canaries, flowControlHistory, stores } = generation;
+  const { whole: config, accounts, canaries, flowControlHistory, stores, attempts } = generation;
   const { totals } = stores;
   return {
     flowControlHistory,
@@ -49,6 +49,7 @@ export function readingPorts(
     audit: storage.auditReader,
     liveReads: liveReadsOf(options.clock, () => accounts),
     searches: new MessageSearches(),
+    failures: (account) => attempts.failures(account),
     configuration() {
       const settings = shownConfig(config);
       return {

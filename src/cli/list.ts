@@ -30,6 +30,8 @@ export interface Listing<Row, Data = unknown> {
 
 /** Rows that are requested at once. */
 const PAGE = 100;
+/** Maximum number of responses in a row without a row: each may have cost requests to the service. */
+const MOST_EMPTY = 10;
 
 /** Runs a command that lists: reads the pages up to `--limit`, and shows them, once or with `--watch`. */
 export async function runList<Row, Data>(call: Call, listing: Listing<Row, Data>): Promise<number> {
@@ -55,6 +57,7 @@ async function readPages<Row, Data>(
 ): Promise<Answer<Row>> {
   const rows: Row[] = [];
   let cursor: string | undefined;
+  let emptyInARow = 0;
   for (;;) {
     const count = Math.min(PAGE, limit - rows.length);
     const page = isPaged === false ? {} : { limit: count, cursor };
@@ -62,9 +65,12 @@ async function readPages<Row, Data>(
     if (!Array.isArray(data[key]))
       throw new CommandError(`the response of ${path} has no ${key}; check that it is opsd`);
     rows.push(...(data[key] as Row[]));
+    emptyInARow = data[key].length === 0 ? emptyInARow + 1 : 0;
     const next = typeof data['cursor'] === 'string' && data['cursor'] !== '' ? data['cursor'] : undefined;
     if (stderr.isTTY === true && cursor !== undefined) stderr.write('\r\u001B[K');
-    if (next === undefined || next === cursor || rows.length >= limit) return { data: { ...data, [key]: rows }, rows };
+    if (next === undefined || next === cursor || rows.length >= limit || emptyInARow === MOST_EMPTY) {
+      return { data: { ...data, [key]: rows }, rows };
+    }
     cursor = next;
     if (stderr.isTTY === true) stderr.write(`\r${formatCount(rows.length)} rows read…`);
   }
@@ -82,9 +88,13 @@ async function shown<Row, Data>(
   if (format === 'json' || format === 'yaml') return { text: await dataText(format, data), code };
   const shownRows = rows.slice(0, limit);
   const hasMore = rows.length > limit || (typeof data['cursor'] === 'string' && data['cursor'] !== '');
+  const isStopped = hasMore && rows.length < limit;
   const notes = [
-    ...(rows.length === 0 && format !== 'name' && !isIncomplete ? [empty] : []),
-    ...(hasMore ? [`The first ${limit}; more with --limit.`] : []),
+    ...(rows.length === 0 && !isStopped && format !== 'name' && !isIncomplete ? [empty] : []),
+    ...(isStopped
+      ? [`The search stopped after ${MOST_EMPTY} pages without a match. Limit the time, or the filters.`]
+      : []),
+    ...(hasMore && !isStopped ? [`The first ${limit}; more with --limit.`] : []),
     note?.(data as Data),
   ].filter((text) => text !== undefined);
   return { text: textOf(), note: notes.map((text) => `${printable(text)}\n`).join(''), code };

@@ -99,6 +99,8 @@ const READS: Readonly<Record<string, readonly [transactions: number, statements:
   '/canaries': [0, 0],
   '/messages': [0, 0],
   '/configuration': [0, 0],
+  '/search': [0, 0],
+  '/search?q=12': [1, 2],
   '/api/v1/flow-control': [0, 0],
   '/api/v1/canaries': [0, 0],
   '/api/v1/labels': [0, 0],

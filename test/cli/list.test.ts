@@ -86,6 +86,17 @@ test('a cursor that does not advance ends the list', async () => {
   expect(sink.requests).toHaveLength(2);
 });
 
+test('a search without matches stops, and says so', async () => {
+  let page = 0;
+  const sink = await httpSink((_request, response) => void response.end(`{"things": [], "cursor": "${(page += 1)}"}`));
+  expect(await listed(sink, [])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'The search stopped after 10 pages without a match. Limit the time, or the filters.\n',
+  });
+  expect(sink.requests).toHaveLength(10);
+});
+
 test('JSON is the response of the API, and of several pages one response', async () => {
   const all = rows(150);
   const sink = await daemonWith(all);

@@ -16,6 +16,7 @@ export function emptyPorts(): ReadingPorts {
     },
     liveReads: new LiveReads({ clock: systemClock, messageApi: () => undefined, usage: () => undefined }),
     searches: new MessageSearches(),
+    failures: () => undefined,
     configuration: () => ({ hash: '', files: [], settings: {}, yaml: [], policies: [] }),
     policyScopes: async () => undefined,
     policyTests: () => Promise.resolve(undefined),

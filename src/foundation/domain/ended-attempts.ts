@@ -1,4 +1,5 @@
 import type { Stamp } from './lineage.ts';
+import type { LogEntry } from './log-entry.ts';
 
 /** Delivery attempts to one host that ended in one minute, from the service's log. */
 export interface EndedAttempts {
@@ -39,4 +40,6 @@ export interface KnownAttempts {
 /** Ended attempts that one commit of the log reading counted. `from` is the start of the window that was read. */
 export interface EndedAttemptsRead extends KnownAttempts {
   readonly resumeEnds: readonly ResumeEnd[];
+  /** Newest failed deliveries. */
+  readonly failures: readonly LogEntry[];
 }

@@ -1,5 +1,6 @@
 /** Collects the ended attempts from the new entries of one window. */
 import type { EndedAttempts } from '#foundation/domain/ended-attempts.ts';
+import { NewestFailures } from '#foundation/domain/newest-failures.ts';
 import { failureReason } from '#foundation/domain/reason.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { hostOf } from './destination.ts';
@@ -14,10 +15,12 @@ type Counts = { -readonly [K in Exclude<keyof EndedAttempts, 'reasons'>]: EndedA
 };
 
 export class AttemptsByHost {
+  readonly failures = new NewestFailures();
   readonly #hosts = new Map<string, Map<number, Counts>>();
 
   /** @param entry reports an ended attempt: DELIVERED, ERROR, or a FAILED without an ERROR */
   add(entry: StatedEntry): void {
+    if (entry.state !== 'DELIVERED') this.failures.add(entry);
     const counts = this.#of(entry);
     if (counts === undefined) return;
     if (entry.state === 'DELIVERED') {
@@ -33,6 +36,7 @@ export class AttemptsByHost {
 
   /** Counts a message that finally failed. Its last attempt is counted separately. */
   addLost(entry: StatedEntry): void {
+    this.failures.add(entry);
     const counts = this.#of(entry);
     if (counts !== undefined) counts.lost += 1;
   }

@@ -74,6 +74,7 @@ export interface LogAggregate extends Required<
   Pick<LogCommit, 'increments' | 'histograms' | 'hours' | 'seen' | 'ended' | 'opened' | 'closed'>
 > {
   readonly attempts: readonly EndedAttempts[];
+  readonly failures: readonly LogEntry[];
   readonly resumeEnds: readonly ResumeEnd[];
   /** Returns the news about each message that has new entries. Computed on each call. */
   readonly progress: () => MessageProgress[];
@@ -243,6 +244,7 @@ export class WindowAggregation {
       opened,
       closed,
       attempts: this.#attempts.all(),
+      failures: this.#attempts.failures.newest(),
       resumeEnds,
       progress: () =>
         touched.map(([messageId, { steps: fresh, described: said }, aggregated]) => {

@@ -264,7 +264,7 @@ class Run {
       ? store.expired(account, Infinity, excess)
       : store.expired(account, surely, EXPIRED_AT_ONCE));
     const records = await store.openRecords(account, aggregation.open());
-    const { progress, attempts, resumeEnds, ...added } = aggregation.finish(records, { entryMode, expired });
+    const { progress, attempts, failures, resumeEnds, ...added } = aggregation.finish(records, { entryMode, expired });
     const { opened, closed } = added;
     const facts = { account, from: before.watermark, watermark, entryMode, open, leftOpen, opened, closed };
     const { lines: linesOf, spans: source } = this.#context;
@@ -281,7 +281,7 @@ class Run {
       ...(lines !== undefined && { lines }),
       increments: [...added.increments, ...this.#ownIncrements()],
     });
-    this.#context.onAttempts?.({ from: before.watermark, watermark, attempts, resumeEnds });
+    this.#context.onAttempts?.({ from: before.watermark, watermark, attempts, failures, resumeEnds });
     this.#dropped += aggregation.invalid;
   }
 

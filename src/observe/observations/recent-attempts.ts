@@ -5,6 +5,8 @@
  */
 import { DESTINATION_RULES, type DestinationStatus, type Outage } from '#foundation/domain/destination-state.ts';
 import type { EndedAttemptsRead, KnownAttempts } from '#foundation/domain/ended-attempts.ts';
+import type { LogEntry } from '#foundation/domain/log-entry.ts';
+import { NewestFailures } from '#foundation/domain/newest-failures.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { HostAttempts, MINUTE_MS, MINUTES, type AttemptCounts } from './host-attempts.ts';
@@ -28,6 +30,7 @@ export interface SharedAttempts {
 export class RecentAttempts {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, AccountAttempts>();
+  readonly #failures = new Map<string, NewestFailures>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -40,9 +43,16 @@ export class RecentAttempts {
 
   /** Adds a commit of the log reading. Must be called once per commit, in order. */
   take(account: string, read: EndedAttemptsRead): void {
+    const failures = getOrAdd(this.#failures, account, () => new NewestFailures());
+    for (const entry of read.failures) failures.add(entry);
     const known = this.#accounts.get(account);
     if (known === undefined) this.#accounts.set(account, new AccountAttempts(read));
     else known.take(read);
+  }
+
+  /** Returns the newest failed deliveries since the start, newest first. Undefined before the first reading. */
+  failures(account: string): readonly LogEntry[] | undefined {
+    return this.#failures.get(account)?.newest();
   }
 
   /** Returns the attempts that ended within the last `windowMs` milliseconds. At most one extra minute is included. */

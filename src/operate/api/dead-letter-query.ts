@@ -7,6 +7,7 @@ import { sharedLabel } from '#foundation/domain/labels.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { DEAD_LETTER_QUEUES, type DeadLetterQueue } from '#foundation/domain/incident.ts';
 import { failureCause, type FailureCause } from '#foundation/domain/reason.ts';
+import { statusFilter, urlFilter } from '#foundation/domain/typed-filters.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import {
   DEAD_LETTER_FILTERS,
@@ -143,7 +144,7 @@ function collect(
 function matcher(deps: DeadLetterDeps, query: DeadLetterQuery): (found: FoundDeadLetter) => boolean {
   const filters = DEAD_LETTER_FILTERS.flatMap((name) => {
     const wanted = query[name];
-    return wanted === undefined ? [] : [[name, new Set(wanted)] as const];
+    return wanted === undefined ? [] : [fieldFilter(name, wanted)];
   });
   const now = deps.clock.now();
   const [since, fromDate, toDate] = (['since', 'fromDate', 'toDate'] as const).map((name) => {
@@ -156,7 +157,7 @@ function matcher(deps: DeadLetterDeps, query: DeadLetterQuery): (found: FoundDea
   return (found) => {
     const { at } = found;
     if (at < from || at > to) return false;
-    for (const [name, wanted] of filters) if (!meets(found, name, wanted)) return false;
+    for (const matches of filters) if (!matches(found.row)) return false;
     return causes?.has(causeOf(found)) !== false;
   };
 }
@@ -167,16 +168,31 @@ export function causeOf(found: FoundDeadLetter): FailureCause {
     : failureCause(found.row.status, undefined);
 }
 
-/** A filter on a field that a row does not have never matches. */
-function meets({ row }: FoundDeadLetter, name: DeadLetterFilter, wanted: ReadonlySet<string>): boolean {
-  if (name === 'label') return sharedLabel(row.labels, [...wanted]) !== undefined;
-  const fields = row as Partial<Readonly<Record<DeadLetterFilter | 'status', string | number>>>;
-  const value = name === 'responseStatus' ? (fields['responseStatus'] ?? fields['status']) : fields[name];
-  if (value === undefined) return false;
-  const text = String(value);
-  // Responses have URLs without their query.
-  const isUrl = name === 'url' || name === 'workflowUrl';
-  return wanted.has(text) || (isUrl && wanted.has(text.split(/[?#]/, 1)[0]!));
+type Value = string | number | undefined;
+
+/** Returns the filter of a field. A row without the field never matches. */
+function fieldFilter(name: DeadLetterFilter, wanted: readonly string[]): (row: FoundDeadLetter['row']) => boolean {
+  if (name === 'label') return ({ labels }) => sharedLabel(labels, wanted) !== undefined;
+  const tests = testsOf(name, wanted);
+  const fields = FIELDS[name] ?? [name];
+  return (row) =>
+    fields.some((field) => {
+      const value = (row as unknown as Readonly<Record<string, Value>>)[field];
+      return value !== undefined && tests.some((matches) => matches(value));
+    });
+}
+
+/** Fields of a filter, if they are not the one of its name. A run has the URL of its failed step and of its workflow. */
+const FIELDS: Readonly<Partial<Record<DeadLetterFilter, readonly string[]>>> = {
+  url: ['url', 'workflowUrl'],
+  responseStatus: ['responseStatus', 'status'],
+};
+
+function testsOf(name: DeadLetterFilter, wanted: readonly string[]): ((value: string | number) => boolean)[] {
+  if (name === 'responseStatus') return wanted.map(statusFilter) as ((value: string | number) => boolean)[];
+  if (name === 'url' || name === 'workflowUrl') return wanted.map(urlFilter) as ((value: string | number) => boolean)[];
+  const values = new Set(wanted);
+  return [(value) => values.has(String(value))];
 }
 
 /** @throws {HttpError} 404 for an unknown account */

@@ -1,6 +1,7 @@
 /** Search of the message log: one row a message, although the log may have an entry for each change of its state. */
 import { randomUUID } from 'node:crypto';
 import { STATE_ORDER, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
+import { hasScheme, statusFilter, urlFilter } from '#foundation/domain/typed-filters.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { traceIdOf } from '#observe/tracing/trace-ids.ts';
 import type { LogQuery } from '#service/api.ts';
@@ -8,8 +9,10 @@ import type { MessageRow, MessagesView } from '../contract/messages.ts';
 import { HttpError } from '../http/reply.ts';
 import type { LiveReads } from './live-reads.ts';
 
-/** Filters of the log. */
-export type LogFilters = Omit<LogQuery, 'cursor' | 'count'>;
+/** Filters of the log, and those that the daemon evaluates: the service compares whole URLs, and no statuses. */
+export interface LogFilters extends Omit<LogQuery, 'cursor' | 'count'> {
+  readonly responseStatus?: readonly string[] | undefined;
+}
 
 export interface MessageSearch {
   readonly filters: LogFilters;
@@ -20,6 +23,8 @@ export interface MessageSearch {
 /** Maximum number of requests of one call. */
 const MOST_PAGES = 5;
 const MOST_PER_PAGE = 100;
+/** Maximum number of failures that are shown without a search. */
+const MOST_RECENT = 50;
 
 export interface MessageSearchDeps {
   readonly clock: Clock;
@@ -34,33 +39,63 @@ export async function searchLog(
   { filters, limit, cursor: given }: MessageSearch,
   signal: AbortSignal,
 ): Promise<MessagesView> {
-  const { id, call, cursor: from } = given === undefined ? { id: randomUUID(), call: 1 } : parseCursor(given);
+  const start = given === undefined ? { id: randomUUID(), call: 1, isWhole: isWhole(filters) } : parseCursor(given);
+  const { id, call } = start;
   const seen = searches.of(id);
   // Each page must fit into the rest of the rows, since a cursor is only at the end of a page.
   const count = Math.min(MOST_PER_PAGE, Math.ceil(limit / 2));
+  const { responseStatus: _evaluatedHere, ...asked } = filters;
+  const isMatch = matcher(filters);
   return liveReads.read(account, MOST_PAGES, async (api) => {
     const rows = new Map<string, MessageRow>();
     const read = { pages: 0, entries: 0, dropped: 0, mismatched: 0 };
-    let cursor = from;
-    do {
-      const page = await api.listLogs({ ...filters, count, cursor }, { signal });
-      const matching = page.value.filter((entry) => isMatch(entry, filters));
+    let { cursor, isWhole: isUrlAsked } = start;
+    for (;;) {
+      const url = isUrlAsked ? filters.url : undefined;
+      const page = await api.listLogs({ ...asked, url, count, cursor }, { signal });
+      const matching = page.value.filter((entry) => isMatch(entry, isUrlAsked));
       read.pages += 1;
       read.entries += page.value.length;
       read.dropped += page.dropped;
       read.mismatched += page.value.length - matching.length;
       for (const entry of matching) takeEntry(rows, account, filters.state, entry);
-      cursor = page.cursor;
-    } while (cursor !== undefined && read.pages < MOST_PAGES && limit - rows.size >= count);
+      ({ cursor } = page);
+      // No message has the whole URL: it may be the beginning of one.
+      const isNone = url !== undefined && call === 1 && read.entries === 0 && cursor === undefined;
+      if (isNone) isUrlAsked = false;
+      const isEnd = cursor === undefined && !isNone;
+      if (isEnd || read.pages === MOST_PAGES || limit - rows.size < count) break;
+    }
     const fresh = [...rows.values()].flatMap((row) => seen.news(row, call));
     return {
       at: clock.now(),
       account,
       messages: fresh.sort((a, b) => b.at - a.at),
-      cursor: cursor && formatCursor({ id, call: call + 1, cursor }),
+      cursor: cursor && formatCursor({ id, call: call + 1, cursor, isWhole: isUrlAsked }),
       read,
     };
   });
+}
+
+/** Returns false if the service cannot evaluate the filter of the destination: it compares whole URLs. */
+function isWhole({ url }: LogFilters): boolean {
+  return url === undefined || hasScheme(url);
+}
+
+export interface FailureDeps {
+  failures(account: string): readonly LogEntry[] | undefined;
+}
+
+/** Returns the newest failed deliveries that the daemon has in memory, as rows of a search, newest first. */
+export function recentFailures(deps: FailureDeps, accounts: readonly string[]): readonly MessageRow[] {
+  return accounts
+    .flatMap((account) => {
+      const rows = new Map<string, MessageRow>();
+      for (const entry of deps.failures(account) ?? []) takeEntry(rows, account, undefined, entry);
+      return [...rows.values()];
+    })
+    .sort((a, b) => b.at - a.at)
+    .slice(0, MOST_RECENT);
 }
 
 function takeEntry(
@@ -101,16 +136,27 @@ function statesOf(filter: NonNullable<LogFilters['state']>): readonly MessageSta
   return filter === 'IN_PROGRESS' ? ['ACTIVE', 'RETRY', 'ERROR'] : [filter];
 }
 
-/** Returns false for an entry that contradicts a filter: the service may ignore it. A field that it lacks may match. */
-function isMatch(entry: LogEntry, filters: LogFilters): boolean {
-  const { messageId, state, label, fromDate = -Infinity, toDate = Infinity } = filters;
-  if (messageId !== undefined && entry.messageId !== messageId) return false;
-  if (entry.time < fromDate || entry.time > toDate) return false;
-  if (state !== undefined && entry.state !== undefined && !statesOf(state).includes(entry.state)) return false;
-  if (label !== undefined && entry.labels.length > 0 && !label.some((one) => entry.labels.includes(one))) return false;
-  return (['url', 'topicName', 'scheduleId', 'queueName'] as const).every(
-    (name) => filters[name] === undefined || entry[name] === undefined || entry[name] === filters[name],
-  );
+/**
+ * Returns a function that is false for an entry that contradicts a filter: the service may ignore it. A field that the
+ * entry lacks may match, unless only the daemon evaluates the filter.
+ */
+function matcher(filters: LogFilters): (entry: LogEntry, isUrlAsked: boolean) => boolean {
+  const { messageId, state, label, fromDate = -Infinity, toDate = Infinity, responseStatus } = filters;
+  const isUrl = filters.url === undefined ? () => true : urlFilter(filters.url);
+  const statuses = responseStatus?.map(statusFilter);
+  return (entry, isUrlAsked) => {
+    if (messageId !== undefined && entry.messageId !== messageId) return false;
+    if (entry.time < fromDate || entry.time > toDate) return false;
+    if (state !== undefined && entry.state !== undefined && !statesOf(state).includes(entry.state)) return false;
+    if (label !== undefined && entry.labels.length > 0 && !label.some((one) => entry.labels.includes(one)))
+      return false;
+    if (entry.url === undefined ? !isUrlAsked : !isUrl(entry.url)) return false;
+    if (statuses?.some((matches) => entry.responseStatus !== undefined && matches(entry.responseStatus)) === false)
+      return false;
+    return (['topicName', 'scheduleId', 'queueName'] as const).every(
+      (name) => filters[name] === undefined || entry[name] === undefined || entry[name] === filters[name],
+    );
+  };
 }
 
 interface Cursor {
@@ -120,17 +166,21 @@ interface Cursor {
   readonly call: number;
   /** Cursor of the service. */
   readonly cursor?: string;
+  /** False if the service is not asked for the destination. */
+  readonly isWhole: boolean;
 }
 
-function formatCursor({ id, call, cursor }: Cursor): string {
-  return Buffer.from(JSON.stringify([id, call, cursor])).toString('base64url');
+function formatCursor({ id, call, cursor, isWhole: isUrlAsked }: Cursor): string {
+  return Buffer.from(JSON.stringify([id, call, cursor, isUrlAsked])).toString('base64url');
 }
 
 function parseCursor(text: string): Cursor {
   try {
-    const [id, call, cursor] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[];
+    const [id, call, cursor, isUrlAsked] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[];
     const isSearch = typeof id === 'string' && id.length <= 40 && typeof call === 'number';
-    if (isSearch && typeof cursor === 'string' && cursor !== '') return { id, call, cursor };
+    if (isSearch && typeof cursor === 'string' && cursor !== '' && typeof isUrlAsked === 'boolean') {
+      return { id, call, cursor, isWhole: isUrlAsked };
+    }
   } catch {
     // Reported below.
   }

@@ -1,5 +1,6 @@
 /** Access of the reading views to the rest of the daemon. */
 import type { Canaries } from '#foundation/domain/canary.ts';
+import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { AccountBudget } from '#foundation/domain/known-budget.ts';
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
@@ -19,6 +20,8 @@ export interface ReadingPorts {
   readonly liveReads: LiveReads;
   /** Searches of the log that a cursor can continue. */
   readonly searches: MessageSearches;
+  /** Newest failed deliveries of an account, newest first; undefined if this process has not read its log. */
+  failures(account: string): readonly LogEntry[] | undefined;
   /** Configuration of the running daemon, without secrets. */
   configuration(): Omit<ConfigurationView, 'at'>;
   /** Scopes of a policy; undefined if it is not in the running configuration. */

@@ -7,6 +7,7 @@ import {
   cursorParameter,
   limitParameter,
   pastParameter,
+  statusesParameter,
   textParameter,
   textsParameter,
 } from './parameters.ts';
@@ -105,6 +106,9 @@ export const searchDeadLetters = route('GET /api/v1/dead-letters', {
     account: textParameter('Only dead letters of this account.'),
     queue: choiceField(DEAD_LETTER_QUEUES).exactOptional().describe('Only this queue.'),
     ...filterParameters,
+    url: textsParameter('Only dead letters with this destination, or this workflow: a URL, its beginning, or a host.'),
+    workflowUrl: textsParameter('Only runs of this workflow: a URL, its beginning, or a host.'),
+    responseStatus: statusesParameter('Only dead letters with this status of the last attempt'),
     incident: textParameter('Only members of this incident.'),
     cause: z.array(choiceField(FAILURE_CAUSES)).exactOptional().describe('Only dead letters with one of these causes.'),
     since: pastParameter('Only failures since this time'),

@@ -7,6 +7,7 @@ import {
   cursorParameter,
   limitParameter,
   pastParameter,
+  statusesParameter,
   textParameter,
 } from './parameters.ts';
 import { action } from './policies.ts';
@@ -146,7 +147,8 @@ export const searchMessages = route('GET /api/v1/messages', {
     state: choiceField(LOG_STATES)
       .exactOptional()
       .describe('State of the entries. `IN_PROGRESS` is ACTIVE, RETRY, or ERROR.'),
-    url: textParameter('Destination.'),
+    url: textParameter('Destination: a URL, its beginning, or a host.'),
+    responseStatus: statusesParameter('Only entries with this status'),
     topicName: textParameter('URL Group.'),
     scheduleId: textParameter('Schedule.'),
     queueName: textParameter('Queue.'),

@@ -1,5 +1,6 @@
 /** Builders of queries and bodies. Both are strict: an unknown name is rejected, since it would otherwise do nothing. */
 import { z } from 'zod';
+import { STATUS_FORM } from '#foundation/domain/typed-filters.ts';
 import { MAX_PAST_TIME, PAST_TIME, PAST_TIME_FORM } from '#foundation/domain/past-time.ts';
 
 const MAX_TEXT = 1_000;
@@ -17,6 +18,15 @@ export function textParameter(description: string) {
 /** Alternatives: the parameter may be repeated. */
 export function textsParameter(description: string) {
   return z.array(boundedText(MAX_TEXT)).exactOptional().describe(description);
+}
+
+/** Alternatives: statuses, or classes of them. */
+export function statusesParameter(description: string) {
+  const wrong = 'must be a status such as 503, or a class such as 5xx';
+  return z
+    .array(z.string(wrong).regex(STATUS_FORM, wrong))
+    .exactOptional()
+    .describe(`${description}: \`503\` or \`5xx\`.`);
 }
 
 export function choiceField<const V extends string>(values: readonly V[]) {

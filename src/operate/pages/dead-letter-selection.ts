@@ -1,5 +1,6 @@
 /** Selection on the page of the dead letters: checked ones, or all that match the filters of its address. */
 import type { Selection } from '#foundation/domain/selection.ts';
+import { hasScheme } from '#foundation/domain/typed-filters.ts';
 import { pageOfDeadLetters, type FoundDeadLetter } from '../api/dead-letter-query.ts';
 import { searchDeadLetters } from '../contract/dead-letters.ts';
 import { allow } from '../http/access.ts';
@@ -92,6 +93,14 @@ function filtersOnly({ deps }: PageContext, query: URLSearchParams): Omit<Select
     const message = `More than ${MOST_IDS} match, so only filters of the service can select them: remove incident, cause and ids.`;
     throw new HttpError(400, 'bad_selection', message);
   }
+  // The service compares whole values.
+  if (
+    [...(rest.url ?? []), ...(rest.workflowUrl ?? [])].some((text) => !hasScheme(text)) ||
+    responseStatus?.some(isClass)
+  ) {
+    const message = `More than ${MOST_IDS} match, so only filters of the service can select them: give the whole URL, and a status such as 503.`;
+    throw new HttpError(400, 'bad_selection', message);
+  }
   const now = deps.clock.now();
   const from = [since, fromDate].flatMap((text) => (text === undefined ? [] : [pastOf(text, now)]));
   return {
@@ -101,6 +110,10 @@ function filtersOnly({ deps }: PageContext, query: URLSearchParams): Omit<Select
     // Later failures were not on the page.
     toDate: toDate === undefined ? now : pastOf(toDate, now),
   };
+}
+
+function isClass(status: string): boolean {
+  return Number.isNaN(Number(status));
 }
 
 /** @returns at most one more than a plan can name */

@@ -2,6 +2,7 @@
 import { LOG_STATES } from '#foundation/domain/log-entry.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { foundMessage, searchedMessages } from '../api/message-routes.ts';
+import { recentFailures } from '../api/messages.ts';
 import { getMessage, searchMessages, type MessageRow, type MessagesView } from '../contract/messages.ts';
 import { readQuery } from '../http/query.ts';
 import type { Reply } from '../http/reply.ts';
@@ -32,7 +33,8 @@ export async function messagesPage(context: PageContext): Promise<Reply> {
       { name: 'messageId', label: 'Message id' },
       ...accountField(accounts),
       { name: 'state', label: 'State', options: LOG_STATES },
-      { name: 'url', label: 'Destination' },
+      { name: 'url', label: 'Destination', example: 'host or URL' },
+      { name: 'responseStatus', label: 'Status', example: '5xx' },
       { name: 'label', label: 'Label' },
       { name: 'topicName', label: 'URL Group' },
       { name: 'queueName', label: 'Queue' },
@@ -40,21 +42,28 @@ export async function messagesPage(context: PageContext): Promise<Reply> {
       { name: 'since', label: 'Since', example: '2h' },
       { name: 'toDate', label: 'Until', example: '30m' },
     ])}
-    ${found === undefined ? nothingYet(isAsked, accounts) : results(found)}
+    ${found === undefined ? unasked(context, isAsked, accounts) : results(found)}
     ${nextLink('/messages', query, found?.cursor)}`,
   });
 }
 
-function nothingYet(isAsked: boolean, accounts: readonly string[]): Cell {
+function unasked({ deps }: PageContext, isAsked: boolean, accounts: readonly string[]): Cell {
   if (accounts.length === 0) {
     return html`<p class="empty">
       No account has a message API, so no log can be searched. Configure <code>messageApi</code> of an account.
     </p>`;
   }
-  return html`<p class="empty">
-    ${isAsked ? 'Choose the account.' : 'A search reads the log of the service and lists its messages here.'} A search
-    sends up to five requests.
-  </p>`;
+  if (isAsked) return html`<p class="empty">Choose the account. A search sends up to five requests.</p>`;
+  const rows = recentFailures(deps, accounts);
+  return section(
+    'failures',
+    'Recent failures',
+    html`${messageTable(rows, deps.clock.now(), {
+        caption: 'Newest failed deliveries that the daemon has read since it started.',
+        empty: 'No delivery has failed since the daemon started.',
+      })}
+      <p class="faint">A search reads the log of the service: up to five requests.</p>`,
+  );
 }
 
 const STATE_TONE: Readonly<Record<string, Tone>> = {
@@ -69,28 +78,38 @@ function results({ messages, at, read, cursor }: MessagesView): Cell {
   return section(
     'messages',
     counted(messages.length, 'message'),
-    html`${table<MessageRow>({
+    html`${messageTable(messages, at, {
         caption: 'Newest first, each with its newest entry.',
-        rows: messages,
         empty:
           cursor === undefined
             ? 'No message matches. The log keeps messages for a limited time.'
             : 'No message matches so far. The next page continues.',
-        columns: {
-          Message: wide((row) => [idLink(messagePath(row.messageId, row.account), row.messageId), sub(row.account)]),
-          State: (row) => row.state !== undefined && state(STATE_TONE[row.state] ?? 'off', row.state),
-          Destination: wide((row) => [row.url ?? row.queueName, sub(row.topicName)]),
-          Status: numberColumn((row) => row.responseStatus),
-          Error: wide((row) => row.error),
-          Labels: wide((row) => row.labels.length > 0 && row.labels.join(', ')),
-          Time: (row) => moment(row.at, at),
-        },
       })}
       <p class="faint">
         ${counted(entries, 'entry', 'entries')} on ${counted(pages, 'page')}
         read${dropped > 0 && `, ${formatCount(dropped)} invalid dropped`}${mismatched > 0 && `, ${formatCount(mismatched)} without a match left out`}.
       </p>`,
   );
+}
+
+function messageTable(
+  rows: readonly MessageRow[],
+  at: number,
+  texts: { readonly caption: string; readonly empty: string },
+): Cell {
+  return table<MessageRow>({
+    ...texts,
+    rows,
+    columns: {
+      Message: wide((row) => [idLink(messagePath(row.messageId, row.account), row.messageId), sub(row.account)]),
+      State: (row) => row.state !== undefined && state(STATE_TONE[row.state] ?? 'off', row.state),
+      Destination: wide((row) => [row.url ?? row.queueName, sub(row.topicName)]),
+      Status: numberColumn((row) => row.responseStatus),
+      Error: wide((row) => row.error),
+      Labels: wide((row) => row.labels.length > 0 && row.labels.join(', ')),
+      Time: (row) => moment(row.at, at),
+    },
+  });
 }
 
 export async function messagePage(context: PageContext): Promise<Reply> {

@@ -16,6 +16,7 @@ import { PAUSE_ROUTES } from './pauses.ts';
 import { decidePlan, planPage } from './plan.ts';
 import { policiesPage } from './policies.ts';
 import { dryRun, policyPage } from './policy.ts';
+import { searchPage } from './search.ts';
 import { sourcesPage } from './sources.ts';
 import { spendPage } from './spend.ts';
 
@@ -40,6 +41,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   { path: '/audit', method: 'GET', handle: auditPage },
   { path: '/audit/verify', method: 'GET', handle: verifyPage },
   { path: '/configuration', method: 'GET', handle: configurationPage },
+  { path: '/search', method: 'GET', handle: searchPage },
   { path: '/sources', method: 'GET', handle: sourcesPage },
   ...PAUSE_ROUTES,
   ...SIGN_IN_ROUTES,

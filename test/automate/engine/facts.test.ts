@@ -67,6 +67,7 @@ test('deliveries and their share come from recent log entries', async () => {
     watermark: NOW,
     attempts: [{ host: 'a.example', minute: NOW - MINUTE, ...counts, failedFrom: NOW, reasons: new Map() }],
     resumeEnds: [],
+    failures: [],
   });
   expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toMatchObject({ delivered: 3, all: 4 });
   expect((await asked()).successRatio('a.example', 15 * MINUTE)).toBe(0.75);
@@ -83,6 +84,7 @@ test('before the daemon has watched for the whole window, policies know only som
     watermark: NOW,
     attempts: [{ ...failed, reasons: new Map() }],
     resumeEnds: [],
+    failures: [],
   });
   expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toEqual({ delivered: 0, all: 240, isPartial: true });
   expect(facts.deliveries(ACCOUNT, 'a.example', 4 * MINUTE)).toMatchObject({ delivered: 0, all: 240 });

@@ -96,7 +96,7 @@ test('neither the order of the attempts, nor their commits, nor a restart change
               reasons: new Map<string, number>(),
             };
           });
-        const read = { from: NOW - 300 * MINUTE, watermark: NOW, resumeEnds: [] };
+        const read = { from: NOW - 300 * MINUTE, watermark: NOW, resumeEnds: [], failures: [] };
         const recent = new RecentAttempts(clock);
         recent.restore('prod', { ...read, attempts: attempts(shuffled.slice(0, cut)) });
         recent.take('prod', { ...read, attempts: attempts(shuffled.slice(cut)) });

@@ -55,7 +55,8 @@ describe('each further run', () => {
         reasons: new Map([['no_response', 1]]),
       },
     ];
-    expect(w.reads).toEqual([{ from: T0 - LAG, watermark: T0 + 15_000, attempts, resumeEnds: [] }]);
+    const failures = [entry(11_000, { state: 'ERROR' })];
+    expect(w.reads).toEqual([{ from: T0 - LAG, watermark: T0 + 15_000, attempts, resumeEnds: [], failures }]);
   });
 
   test('with a sweep for late entries reports them as watched since the watermark, not since the sweep', async () => {

@@ -36,7 +36,7 @@ function outages(minutes: readonly Minute[], watched = 420) {
   const clock = new ManualClock(NOW);
   const recent = new RecentAttempts(clock);
   const from = NOW - watched * MINUTE;
-  recent.take('prod', { from, watermark: NOW, attempts: minutes.map(ended), resumeEnds: [] });
+  recent.take('prod', { from, watermark: NOW, attempts: minutes.map(ended), resumeEnds: [], failures: [] });
   return { clock, recent, found: recent.outages('prod') };
 }
 

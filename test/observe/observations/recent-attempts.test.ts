@@ -22,7 +22,7 @@ function world(since = NOW - 7 * HOUR) {
   const clock = new ManualClock(NOW);
   const recent = new RecentAttempts(clock);
   const take = (...attempts: readonly EndedAttempts[]): void =>
-    recent.take('prod', { from: since, watermark: clock.now(), attempts, resumeEnds: [] });
+    recent.take('prod', { from: since, watermark: clock.now(), attempts, resumeEnds: [], failures: [] });
   const of = (minutes: number, host = HOST) => recent.of('prod', host, minutes * MINUTE);
   return { clock, recent, take, of };
 }
@@ -48,6 +48,7 @@ test('minutes are removed as time passes, and their slots reused', async () => {
       { host: HOST, minute: clock.now(), delivered: 1, failed: 0, failedFrom: NOW, lost: 0, reasons: new Map() },
     ],
     resumeEnds: [],
+    failures: [],
   });
   expect(of(15)).toEqual({ delivered: 1, all: 1 });
   expect(of(350)).toEqual({ delivered: 1, all: 1 });

@@ -130,6 +130,51 @@ describe('/api/v1/messages', () => {
     expect(read.mismatched).toBe(4);
   });
 
+  test('a host, the beginning of a URL and a status are evaluated here, and a whole URL by the service first', async () => {
+    const api = logOf([
+      entry('a', 0, 'ERROR', { url: 'https://a.example/x', responseStatus: 503 }),
+      entry('b', -1, 'ERROR', { url: 'https://b.example/x', responseStatus: 503 }),
+      entry('c', -2, 'ERROR', { responseStatus: 503 }),
+      entry('d', -3, 'DELIVERED', { url: 'https://a.example/x', responseStatus: 200 }),
+      entry('e', -4, 'CREATED', { url: 'https://a.example/y' }),
+    ]);
+    // As the service does.
+    const exact: LogApi = {
+      ...api,
+      async listLogs(query, options) {
+        const { value, ...rest } = await api.listLogs(query, options);
+        return { ...rest, value: value.filter(({ url }) => query.url === undefined || url === query.url) };
+      },
+    };
+    const found = async (query: string): Promise<readonly string[]> => {
+      api.queries.length = 0;
+      const { messages } = await got<MessagesView>(readingWorld(exact), `/api/v1/messages?${query}`);
+      return messages.map(({ messageId }) => messageId);
+    };
+    expect(await found('url=a.example')).toEqual(['a', 'd', 'e']);
+    expect(api.queries.map(({ url }) => url)).toEqual([undefined]);
+    expect(await found('url=a.example&responseStatus=5xx')).toEqual(['a']);
+    expect(await found('responseStatus=200&responseStatus=503')).toEqual(['a', 'b', 'c', 'd']);
+    expect(api.queries[0]).not.toHaveProperty('responseStatus');
+    const whole = encodeURIComponent('https://a.example/x');
+    expect(await found(`url=${whole}`)).toEqual(['a', 'd']);
+    expect(api.queries.map(({ url }) => url)).toEqual(['https://a.example/x']);
+    expect(await found(`url=${encodeURIComponent('https://a.example/')}`)).toEqual(['a', 'd', 'e']);
+    expect(api.queries.map(({ url }) => url)).toEqual(['https://a.example/', undefined]);
+  });
+
+  test('the cursor of a search by host continues as it began', async () => {
+    const entries = Array.from({ length: 600 }, (_, at) =>
+      entry(`m${at}`, -at, 'ERROR', { url: `https://${at === 599 ? 'a' : 'b'}.example/x` }),
+    );
+    const deps = readingWorld(logOf(entries));
+    const first = await got<MessagesView>(deps, '/api/v1/messages?url=a.example&limit=200');
+    expect(first).toMatchObject({ messages: [], read: { pages: 5, mismatched: 500 } });
+    const rest = await got<MessagesView>(deps, `/api/v1/messages?url=a.example&limit=200&cursor=${first.cursor}`);
+    expect(rest.messages.map(({ messageId }) => messageId)).toEqual(['m599']);
+    expect(rest.cursor).toBeUndefined();
+  });
+
   test('without states in the log, the state is that of the filter, or unknown', async () => {
     const api = logOf([entry('m', 0, undefined)]);
     const stateOf = async (filter: string): Promise<unknown> =>
@@ -196,6 +241,8 @@ describe('/api/v1/messages', () => {
     [`?cursor=${Buffer.from('["a",1,""]').toString('base64url')}`, 'The cursor is invalid'],
     ['?since=1h&fromDate=1h', 'since and fromDate name the same time'],
     ['?label=', 'label must not be empty.'],
+    ['?responseStatus=50', 'must be a status such as 503, or a class such as 5xx'],
+    [`?cursor=${Buffer.from('["a",1,"c"]').toString('base64url')}`, 'The cursor is invalid'],
     ['?count=5', 'unknown parameters: count; available: account, messageId'],
     ['?limit=201', 'limit must be an integer from 1 to 200.'],
   ])('%s is rejected', async (query, message) => {

@@ -123,21 +123,33 @@ describe('GET /api/v1/dead-letters', () => {
     [`fromDate=${NOW - 4_000}&toDate=${NOW - 3_500}`, ['m1', 'r2']],
     [`since=${new Date(NOW - 3_000).toISOString()}`, ['r3']],
     ['messageId=msg-m1', ['m1']],
-    ['workflowUrl=https://shop.example', []],
+    ['workflowUrl=https://shop.example', ['r3', 'r2', 'r1']],
+    ['workflowUrl=shop.example/flows&label=billing', ['r1']],
+    ['workflowUrl=shop.exam', []],
+    ['workflowUrl=http://shop.example', []],
+    ['url=shop.example&queue=workflow', ['r3', 'r2', 'r1']],
+    ['url=crm.vendor.example', ['m1']],
+    ['responseStatus=4xx', ['r2']],
+    ['responseStatus=5XX&queue=message', ['m1']],
   ])('filter %s', async (query, ids) => {
     const body = await got<List>(given({ runs, deadLetters }), `/api/v1/dead-letters?${query}`);
     expect(body.deadLetters.map(({ id }) => id)).toEqual(ids);
     expect(body.total).toBe(ids.length);
   });
 
-  test.each(['lable=billing', 'queue=both', 'cause=x', 'since=yesterday', 'cursor=x', 'limit=0'])(
-    'rejects %s',
-    async (query) => {
-      const { status, body } = await asked(given({ runs }), `/api/v1/dead-letters?${query}`);
-      expect(status).toBe(400);
-      expect(body).toMatchObject({ error: { code: 'bad_request' } });
-    },
-  );
+  test.each([
+    'lable=billing',
+    'queue=both',
+    'cause=x',
+    'responseStatus=many',
+    'since=yesterday',
+    'cursor=x',
+    'limit=0',
+  ])('rejects %s', async (query) => {
+    const { status, body } = await asked(given({ runs }), `/api/v1/dead-letters?${query}`);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: { code: 'bad_request' } });
+  });
 
   test('an unknown account is not found', async () => {
     expect(await asked(given({ runs }), '/api/v1/dead-letters?account=prod')).toMatchObject({ status: 404 });

@@ -71,6 +71,28 @@ describe('the page of the dead letters', () => {
     ]);
   });
 
+  test('plans no more than the service can select: it compares whole URLs and statuses', async () => {
+    const { post, selections } = await daemon({}, 1_200);
+    const all = [['act', 'resume'], REASON, ['scope', 'all']] as const;
+    const { workflowUrl } = run({ dlqId: 'd' });
+    const host = new URL(workflowUrl).host;
+    for (const filter of [`url=${host}`, `workflowUrl=${host}`, 'responseStatus=5xx']) {
+      const refused = await post(`/dead-letters?${filter}`, all);
+      expect([refused.status, refused.text], filter).toEqual([400, expect.stringContaining('give the whole URL')]);
+    }
+    expect(selections()).toEqual([]);
+    expect((await post(`/dead-letters?workflowUrl=${workflowUrl}`, all)).status).toBe(303);
+    expect(selections()).toEqual([
+      { action: 'resume', account: 'production', workflowUrl: [workflowUrl], toDate: NOW },
+    ]);
+    // The service cannot filter runs by another URL.
+    const step = await post(`/dead-letters?url=${workflowUrl}`, all);
+    expect([step.status, step.text]).toEqual([400, expect.stringContaining('resume has no filter url')]);
+    const few = await daemon();
+    expect((await few.post(`/dead-letters?url=${host}&responseStatus=5xx`, all)).status).toBe(303);
+    expect(few.selections()[0]!.ids).toHaveLength(5);
+  });
+
   const NO_FILTER = [
     '',
     '?',

@@ -401,6 +401,8 @@ export const PAGES = [
   '/plans/a4c7d1',
   '/audit',
   '/audit/verify',
+  '/search?q=app.example.com',
+  '/search?q=nothing%20of%20this',
   '/sources',
   '/configuration',
   '/nothing',

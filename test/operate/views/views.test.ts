@@ -76,6 +76,7 @@ async function busyReplicas(skewMs = 0) {
       reasons: new Map([['HTTP 503', 40]]),
     })),
     resumeEnds: [],
+    failures: [],
   });
   board.logLag.take('production', NOW - 2_000);
   await publish({
