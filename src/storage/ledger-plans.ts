@@ -158,7 +158,8 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
         const { hash: planHash, policy, account, id: plan, manual } = found.plan;
         const decision = [state, by, at, reason ?? null, expiresAt ?? found.expiresAt, replacedBy ?? null];
         if ((yield* run(DECIDE, ...decision, plan, found.state, found.expiresAt)) === 0) return false;
-        const told = { from: found.state, state, by, reason, replacedBy, origin: manual && 'manual' };
+        const covers = found.targets.length;
+        const told = { from: found.state, state, covers, by, reason, replacedBy, origin: manual && 'manual' };
         yield* tell({ type: 'plan.decided', policy, account, plan, planHash, ...told });
         return true;
       }, owned),

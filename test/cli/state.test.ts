@@ -93,8 +93,10 @@ describe('opsd audit', () => {
     await intentFor(ledger, 'dlq-2', { policy: 'another' });
     const { code, stdout } = await opsd(['audit', ...args]);
     expect(code).toBe(0);
-    expect(stdout.split('\n')[0]).toMatch(/^RECORD +TIME +TYPE +POLICY +WHAT$/);
-    expect(stdout).toMatch(/^3 +2026-11-18T10:00:00.000Z +intent +resume-billing +.*target=dlq-1/m);
+    expect(stdout.split('\n')[0]).toMatch(/^RECORD +TIME +TYPE +WHAT$/);
+    expect(stdout).toMatch(
+      /^3 +2026-11-18T10:00:00.000Z +intent +resume-billing sends workflow-dlq\.resume for dlq-1, attempt 1$/m,
+    );
     const types = async (...more: string[]): Promise<string[]> => {
       const shown = await opsd(['audit', ...args, '-o', 'json', ...more]);
       return (JSON.parse(shown.stdout) as { records: { type: string; sequence: number }[] }).records.map(
@@ -124,7 +126,7 @@ describe('opsd audit', () => {
     const env = { OPSD_CONFIG: another.args[1]! };
     const shown = await opsd(['audit', '--socket', `${named.path}.sock`], { env });
     expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toContain('target=dlq-named');
+    expect(shown.stdout).toContain('resume-billing sends workflow-dlq.resume for dlq-named');
     expect(shown.stdout).not.toContain('dlq-another');
     named.close();
     await named.serve();
@@ -148,7 +150,7 @@ describe('opsd audit', () => {
       const { code, stdout, stderr } = await opsd([...command, ...args]);
       expect(stderr).toContain(`${config}:1:1:`);
       expect(stderr).toContain(`This configuration is invalid; reading the audit log of ${path} anyway.`);
-      expect([code, stdout]).toEqual([0, expect.stringMatching(/target=dlq-1|is intact/)]);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/ for dlq-1,|is intact/)]);
     }
     for (const command of [['audit'], ['audit', 'verify'], ['trace', 'show', 'msg_1'], ['trace', 'id', 'msg_1']]) {
       const missing = await opsd([...command, '--config', `${config}.typo`]);
@@ -177,8 +179,8 @@ describe('opsd audit verify', () => {
     renameSync(auditPath, segment);
     await intentFor((await open()).ledger, 'dlq-2');
     close();
-    const targets = (await opsd(['audit', ...args])).stdout.match(/target=\S+/g);
-    expect(targets).toEqual(['target=dlq-1', 'target=dlq-2']);
+    const targets = (await opsd(['audit', ...args])).stdout.match(/(?<= for )dlq-\d/g);
+    expect(targets).toEqual(['dlq-1', 'dlq-2']);
     expect(await opsd(['audit', 'verify', ...args])).toMatchObject({ code: 0, stderr: '' });
     rmSync(segment);
     const cut = await opsd(['audit', 'verify', ...args]);

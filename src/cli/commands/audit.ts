@@ -1,5 +1,8 @@
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
+import { auditSentence } from '#operate/show/audit.ts';
+import { table } from '#operate/show/cell.ts';
+import { shortTable } from '#operate/show/text.ts';
 import { findAudit, unreadableAudit } from './audit-source.ts';
 import { EXIT, textOption, UsageError, valueOption, type Call, type Command, type OptionValues } from '../command.ts';
 import { CONFIG_OPTION } from '../config-file.ts';
@@ -76,31 +79,20 @@ function filterOf(values: OptionValues, now: number): (record: AuditRecord) => b
         .some((value) => String(value) === id));
 }
 
-/** Fields that every record has. They are columns or hidden in the table. */
-const PLACE: readonly string[] = [
-  'sequence',
-  'time',
-  'type',
-  'policy',
-  'account',
-  'store',
-  'opening',
-  'previous',
-  'hash',
-];
-
+/** The fields of a record are in the other formats. */
 function tableOf(records: readonly AuditRecord[]): string {
-  return textTable(
-    ['RECORD', 'TIME', 'TYPE', 'POLICY', 'WHAT'],
-    records.map((record) => [
-      String(record.sequence),
-      record.time,
-      record.type,
-      record.policy ?? '–',
-      Object.entries(record)
-        .filter(([key]) => !PLACE.includes(key))
-        .map(([key, value]) => `${key}=${String(value)}`)
-        .join(' '),
-    ]),
+  const [header = [], ...rows] = shortTable(
+    table<AuditRecord>({
+      caption: '',
+      rows: records,
+      empty: '',
+      columns: {
+        RECORD: (record) => record.sequence,
+        TIME: (record) => record.time,
+        TYPE: (record) => record.type,
+        WHAT: auditSentence,
+      },
+    }),
   );
+  return textTable(header, rows);
 }

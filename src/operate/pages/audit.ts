@@ -6,20 +6,29 @@ import type { Reply } from '../http/reply.ts';
 import { filterForm, nextLink, readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import {
+  type AuditFields,
+  type AuditGroup,
+  auditGroups,
+  auditSentence,
+  fieldsText,
+  outcomesText,
+} from '../show/audit.ts';
+import {
+  blockText,
   type Cell,
   duration,
   facts,
   idText,
-  minor,
+  link,
   moment,
-  numberColumn,
   section,
   state,
+  sub,
   table,
-  whole,
+  timePiece,
   wide,
 } from '../show/cell.ts';
-import { html } from '../show/html.ts';
+import { clipped, html } from '../show/html.ts';
 
 export async function auditPage(context: PageContext): Promise<Reply> {
   const { query } = context;
@@ -34,37 +43,65 @@ export async function auditPage(context: PageContext): Promise<Reply> {
         { name: 'by', label: 'Operator' },
         { name: 'since', label: 'Since', example: '2h' },
       ])}
-      <p><a href="/audit/verify">Verify the chain</a> <span class="faint">reads the whole log</span></p>
+      <ul class="links">
+        ${KINDS.map(([title, type]) => html`<li>${link(type === undefined ? '/audit' : `/audit?type=${type}`, title)}</li>`)}
+        <li><a href="/audit/verify">Verify the chain</a> <span class="faint">reads the whole log</span></li>
+      </ul>
       ${view.damaged > 0 && html`<p class="notice trouble">${counted(view.damaged, 'damaged line matches', 'damaged lines match')}. Verify the chain.</p>`}
       ${section('records', 'Records', records(view))} ${nextLink('/audit', query, view.cursor)}`,
   });
 }
 
+/** Kinds that an operator asks for. */
+const KINDS: readonly (readonly [string, string?])[] = [
+  ['Everything'],
+  ['Plans and decisions', 'plan'],
+  ['Actions', 'intent'],
+  ['Runs', 'run.finished'],
+  ['Pauses', 'pause'],
+  ['Operations', 'operation'],
+];
+
+/** One row for each plan, run or action, with its records folded. */
 function records({ records: rows, at, cursor }: AuditView): Cell {
-  return table<AuditRecordView>({
-    caption: 'Newest first.',
-    rows,
+  return table<AuditGroup<AuditRow>>({
+    caption: 'Newest first. Records of one plan, run or action are one row.',
+    rows: auditGroups(rows.map(({ details, ...record }) => ({ ...details, ...record }))),
     empty:
       cursor === undefined
         ? 'No record matches. Each action, decision, pause and change of the daemon appears here.'
         : 'No record matches in this part of the log. The next page continues.',
     columns: {
-      Time: (row) => moment(row.at, at),
-      Type: (row) => whole(row.type),
-      By: wide((row) => row.by),
-      Reason: wide((row) => row.reason),
-      Policy: wide((row) => row.policy),
-      Details: wide(({ details }) => detailsOf(details)),
-      Number: minor(numberColumn((row) => formatCount(row.sequence))),
+      Time: (group) => moment(group.records[0]!.at, at),
+      What: wide((group) => {
+        const { head, records: all } = group;
+        const isIdle = head.type === 'run.finished' && head['acted'] === 0 && head['outcome'] !== 'pending_approval';
+        const sentence = auditSentence(head);
+        return [
+          ...(isIdle ? [html`<span class="faint">${sentence.map(clipped)}</span>`] : sentence),
+          sub(outcomesText(all)),
+          folded(all),
+        ];
+      }),
     },
   });
 }
 
-function detailsOf(details: AuditRecordView['details']): string | undefined {
-  const texts = Object.entries(details).map(
-    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  );
-  return texts.length === 0 ? undefined : texts.join(' ');
+type AuditRow = Omit<AuditRecordView, 'details'> & AuditFields;
+
+function folded(all: readonly AuditRow[]): Cell {
+  return html`<details class="more">
+    <summary>${counted(all.length, 'record')}</summary>
+    <ol class="records">
+      ${all.map(
+        (one) =>
+          html`<li>
+            ${timePiece(one.at)} ${all.length > 1 ? auditSentence(one).map(clipped) : one.type}
+            ${blockText(fieldsText(one))}
+          </li>`,
+      )}
+    </ol>
+  </details>`;
 }
 
 export async function verifyPage(context: PageContext): Promise<Reply> {

@@ -427,6 +427,24 @@ describe('the text of every page', () => {
   });
 });
 
+test('the audit page has a sentence for each plan, with its records and their fields folded', async () => {
+  const record = { sequence: 2, time: '2026-11-18T10:29:00.000Z', store: 's', opening: 1, previous: '', hash: 'h2' };
+  const of = { ...record, policy: 'resume-billing', plan: '1a4d74' };
+  const decided = { ...of, type: 'plan.decided', state: 'approved', by: 'anna', covers: 12 };
+  const saved = { ...of, type: 'plan.saved', state: 'pending', covers: 12, sequence: 1, hash: 'h1' };
+  const deps = busy();
+  const search = () => Promise.resolve({ records: [decided, saved], damaged: 0 });
+  const { page } = await browserOf({ ...deps, audit: { ...deps.audit, search } });
+  const [, table = ''] = (await page('/audit')).split('<tbody');
+  const shown = table.replace(/<details.*<\/details>/s, '').replaceAll(/<[^>]+>/g, '');
+  expect(shown).toContain('anna approved the plan 1a4d74 of resume-billing: 12 actions');
+  expect(shown).not.toMatch(/covers|h2|made the plan/);
+  expect(table).toContain('<summary>2 records</summary>');
+  const folded = table.replaceAll(/<[^>]+>/g, '');
+  expect(folded).toContain('resume-billing made the plan 1a4d74: 12 actions, pending approval');
+  for (const field of ['covers=12', 'hash=h2', 'hash=h1', 'sequence=1']) expect(folded).toContain(field);
+});
+
 test('a manual plan has the form that lifts its own pause, and none that lifts a pause of all policies', async () => {
   const manual = { by: 'olga', reason: 'x', selection: { account: 'production', action: 'resume' as const } };
   const made = storedPlan({ plan: plan({ id: 'ab12', policy: 'manual:ab12', manual }), state: 'approved' });
