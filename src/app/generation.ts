@@ -23,6 +23,7 @@ import { connectAccounts } from './accounts.ts';
 import { createPolicies, type Policies } from './automation.ts';
 import type { CanaryPost, GenerationCanaries } from './canaries.ts';
 import { certificatesOf } from './listener-security.ts';
+import { scheduleHistory } from './history.ts';
 import { watchIncidents, type MarkStart } from './incidents.ts';
 import {
   endInterruptedOperations,
@@ -160,7 +161,10 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   startDeliveryLines(deps, parts);
 
   watchAccounts({ ...base, metrics });
-  if (direct === undefined) scheduleMaintenance({ ...base, metrics, engine }, parts);
+  if (direct === undefined) {
+    scheduleMaintenance({ ...base, metrics, engine }, parts);
+    scheduleHistory({ ...base, accounts: owned, incidents, store: stores.aggregations.history });
+  }
   deps.views?.publish({ config, board, attempts, incidents, policies, accounts, metrics, canaries }, parts);
   const health = scheduleHeartbeat(scheduler, clock);
   // Last: a generation that cannot be created must not have acted.

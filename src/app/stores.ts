@@ -6,6 +6,7 @@ import { IncidentBook } from '#observe/incidents/incident-book.ts';
 import type { Database } from '#storage/database.ts';
 import { createDeliveryOutbox } from '#storage/delivery-outbox.ts';
 import { createFlowControlStore } from '#storage/flow-control-store.ts';
+import { createHistoryStore } from '#storage/history-store.ts';
 import { createIncidentStore } from '#storage/incident-store.ts';
 import { createLabelStore } from '#storage/label-store.ts';
 import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
@@ -37,6 +38,7 @@ export async function openStores(store: { readonly database: Database }, { scope
     series: createSeriesStore(store, totals),
     flowControl: createFlowControlStore(totals),
     workflowDlq: createWorkflowDlqStore(store, totals),
+    history: createHistoryStore(totals),
   };
   return {
     totals,

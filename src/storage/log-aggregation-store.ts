@@ -2,11 +2,12 @@
  * Store of the log aggregation: one transaction per commit. The keys of recognized entries and ended messages are packed
  * into one row per commit and time slice. Only open messages have their own rows.
  */
-import type { MessageState } from '#foundation/domain/log-entry.ts';
 import type { KeySlices } from '#observe/aggregation/keys.ts';
+import { entriesByState, SUM_COLUMNS } from '#observe/aggregation/minute-sums.ts';
 import {
-  HOURS_KEPT_MS,
+  HOUR_MS,
   LogMemory,
+  SUMS_KEPT_MS,
   surelyCounted,
   type HourCounts,
   type LogAggregationState,
@@ -15,7 +16,6 @@ import {
   type LogSweep,
   type OpenMessage,
 } from '#observe/aggregation/log-store.ts';
-import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { all, get, put, withoutNulls, type Dialect, type Nullable, type Row, type Work } from './database.ts';
 import { loadAttempts, saveAttempts } from './log-attempts.ts';
 import { loadedOnce } from './loaded-once.ts';
@@ -31,8 +31,9 @@ interface Outboxes {
   readonly deliveries?: Pick<StoredDeliveryOutbox, 'begin'>;
 }
 
+const MINUTE_MS = 60_000;
 /** Time of the log after which the state of an account without entries is written. A crash reads this much again. */
-const IDLE_MS = 60_000;
+const IDLE_MS = MINUTE_MS;
 
 /** @param outboxes store the spans of commits and the delivery events; without them they are not stored */
 export function createLogAggregationStore(
@@ -48,7 +49,7 @@ export function createLogAggregationStore(
     try {
       const known = await memory(account);
       await totals.commit(account, () => {
-        const canWait = writes.length === 0 && isProgress(commit, known);
+        const canWait = writes.length === 0 && isProgress(commit, known) ? 'log' : undefined;
         return {
           increments,
           histograms,
@@ -60,7 +61,7 @@ export function createLogAggregationStore(
           committed() {
             known.remember(commit);
             // The first commits of an account also write since when its attempts are known.
-            if (!canWait && commit.attempts !== undefined) known.storedTo = commit.watermark;
+            if (canWait === undefined && commit.attempts !== undefined) known.storedTo = commit.watermark;
           },
         };
       });
@@ -101,10 +102,10 @@ export function createLogAggregationStore(
 
 /** Returns true if a commit only advances the state, a little further than the store has it. */
 function isProgress(commit: LogCommit, { state, storedTo }: LogMemory): boolean {
-  const { increments, histograms = [], hours = [], opened = [], closed = [], attempts, sweep, watermark } = commit;
+  const { increments, histograms = [], minutes = [], opened = [], closed = [], attempts, sweep, watermark } = commit;
   const isSame = sweep === undefined && commit.sweptAt === state.sweptAt && commit.entryMode === state.entryMode;
   const isEmpty =
-    [histograms, hours, opened, closed, attempts?.attempts ?? []].every(({ length }) => length === 0) &&
+    [histograms, minutes, opened, closed, attempts?.attempts ?? []].every(({ length }) => length === 0) &&
     increments.every(({ metric }) => metric === 'opsd_log_pages_total');
   return isSame && isEmpty && watermark >= storedTo && watermark - storedTo < IDLE_MS;
 }
@@ -132,10 +133,14 @@ const SELECT_LEFT_OPEN = 'SELECT message_id FROM span_left_open WHERE account = 
 const PUT_LEFT_OPEN = `INSERT INTO span_left_open (account, message_id) VALUES (?, ?)
   ON CONFLICT (account, message_id) DO NOTHING`;
 
-const SELECT_HOURS = 'SELECT hour, state, count FROM log_hours WHERE account = ?';
-const ADD_TO_HOUR = `INSERT INTO log_hours (account, hour, state, count) VALUES (?, ?, ?, ?)
-  ON CONFLICT (account, hour, state) DO UPDATE SET count = log_hours.count + excluded.count`;
-const FORGET_HOURS = 'DELETE FROM log_hours WHERE account = ? AND hour < ?';
+/** Maximum number of hours that are compared with the statistics. */
+const HOURS_COMPARED = 72;
+const SELECT_HOURS = `SELECT at, ${SUM_COLUMNS.join(', ')} FROM history
+  WHERE account = ? AND step = ${HOUR_MS} ORDER BY at DESC LIMIT ${HOURS_COMPARED}`;
+const ADD_SUMS = `INSERT INTO history (account, step, at, ${SUM_COLUMNS.join(', ')})
+  VALUES (?, ?, ?, ${SUM_COLUMNS.map(() => '?').join(', ')}) ON CONFLICT (account, step, at) DO UPDATE SET
+  ${SUM_COLUMNS.map((column) => `${column} = history.${column} + excluded.${column}`).join(', ')}`;
+const FORGET_SUMS = 'DELETE FROM history WHERE account = ? AND step = ? AND at < ?';
 
 /** Reads one slice at a time, because the keys of a busy account are many. */
 const SELECT_KEYS = `SELECT slice, keys FROM log_keys WHERE account = ?1 AND kind = ?2
@@ -166,7 +171,7 @@ function statementsOf(dialect: Dialect) {
     yield* saveKeys(commit, 'seen', memory.seen.sliceMs);
     yield* saveKeys(commit, 'ended', memory.ended.sliceMs);
     yield* saveOpen(commit, memory);
-    yield* saveHours(commit);
+    yield* saveSums(commit);
     yield* saveAttempts(commit.account, commit.watermark, commit.attempts?.attempts ?? []);
   }
 
@@ -187,13 +192,27 @@ function* saveKeys(commit: LogCommit, kind: 'seen' | 'ended', sliceMs: number): 
   yield* put(FORGET_KEYS, [[account, kind, Math.floor(keptFrom / sliceMs)]]);
 }
 
-function* saveHours(commit: LogCommit): Work<void> {
-  const { account, hours = [] } = commit;
-  yield* put(
-    ADD_TO_HOUR,
-    hours.map(({ hour, state, count }) => [account, hour, state, count]),
+function* saveSums(commit: LogCommit): Work<void> {
+  const { account, minutes = [] } = commit;
+  const hours = new Map<number, readonly number[]>();
+  for (const { minute, values } of minutes) {
+    const hour = Math.floor(minute / HOUR_MS) * HOUR_MS;
+    const known = hours.get(hour);
+    hours.set(hour, known === undefined ? values : values.map((value, index) => value + known[index]!));
+  }
+  yield* put(ADD_SUMS, [
+    ...minutes.map(({ minute, values }) => [account, MINUTE_MS, minute, ...values]),
+    ...[...hours].map(([hour, values]) => [account, HOUR_MS, hour, ...values]),
+  ]);
+  yield* forgetHistory(account, surelyCounted(commit));
+}
+
+/** Deletes the sums and readings that are too old. */
+export function forgetHistory(account: string, now: number): Work<void> {
+  return put(
+    FORGET_SUMS,
+    [...SUMS_KEPT_MS].map(([step, keptMs]) => [account, step, now - keptMs]),
   );
-  yield* put(FORGET_HOURS, [[account, surelyCounted(commit) - HOURS_KEPT_MS]]);
 }
 
 function* load(account: string): Work<LogMemory> {
@@ -230,9 +249,7 @@ function stateOf(row: StateRow | undefined): LogAggregationState {
 }
 
 function hoursOf(rows: readonly Row[]): HourCounts {
-  const hours = new Map<number, Map<MessageState, number>>();
-  for (const { hour, state, count } of rows) {
-    getOrAdd(hours, Number(hour), () => new Map<MessageState, number>()).set(state as MessageState, Number(count));
-  }
-  return hours;
+  return new Map(
+    rows.map((row) => [Number(row['at']), entriesByState(SUM_COLUMNS.map((column) => Number(row[column])))]),
+  );
 }

@@ -24,9 +24,20 @@ export const TABLES = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX log_open_expires ON log_open (account, expires);
 
-  CREATE TABLE log_hours (
-    account TEXT NOT NULL, hour INTEGER NOT NULL, state TEXT NOT NULL, count INTEGER NOT NULL,
-    PRIMARY KEY (account, hour, state)
+  -- Minutes and hours of an account, by their length in milliseconds. First the sums of the log by the time of its
+  -- entries (minute-sums.ts; d0 is the first bucket of durations), then the highest values of readings, NULL if unknown.
+  CREATE TABLE history (
+    account TEXT NOT NULL, step INTEGER NOT NULL, at INTEGER NOT NULL,
+    created INTEGER NOT NULL DEFAULT 0, delivered INTEGER NOT NULL DEFAULT 0, error INTEGER NOT NULL DEFAULT 0,
+    cancelled INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0, retried INTEGER NOT NULL DEFAULT 0,
+    d0 INTEGER NOT NULL DEFAULT 0, d1 INTEGER NOT NULL DEFAULT 0, d2 INTEGER NOT NULL DEFAULT 0, d3 INTEGER NOT NULL DEFAULT 0,
+    d4 INTEGER NOT NULL DEFAULT 0, d5 INTEGER NOT NULL DEFAULT 0, d6 INTEGER NOT NULL DEFAULT 0, d7 INTEGER NOT NULL DEFAULT 0,
+    d8 INTEGER NOT NULL DEFAULT 0, d9 INTEGER NOT NULL DEFAULT 0, d10 INTEGER NOT NULL DEFAULT 0, d11 INTEGER NOT NULL DEFAULT 0,
+    d12 INTEGER NOT NULL DEFAULT 0, d13 INTEGER NOT NULL DEFAULT 0, d14 INTEGER NOT NULL DEFAULT 0, d15 INTEGER NOT NULL DEFAULT 0,
+    canary_created INTEGER NOT NULL DEFAULT 0, canary_delivered INTEGER NOT NULL DEFAULT 0,
+    canary_error INTEGER NOT NULL DEFAULT 0, canary_cancelled INTEGER NOT NULL DEFAULT 0,
+    in_flight INTEGER, failed_runs INTEGER, dead_messages INTEGER, spend_usd REAL, flow_control TEXT,
+    PRIMARY KEY (account, step, at)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE delivery_lines (
     id INTEGER PRIMARY KEY AUTOINCREMENT, line TEXT NOT NULL, account TEXT NOT NULL DEFAULT ''
@@ -115,6 +126,7 @@ export const TABLES = `
   ) STRICT;
   CREATE INDEX outcomes_intent ON outcomes (intent_id, id);
   CREATE INDEX outcomes_new_run ON outcomes (new_run_id) WHERE new_run_id IS NOT NULL;
+  CREATE INDEX outcomes_repairs ON outcomes (at) WHERE outcome IN ('verified', 'failed_again');
 
   -- Work list of the ledger: intents without a final outcome. All else is read from the two tables above.
   CREATE TABLE unsettled (intent_id INTEGER PRIMARY KEY REFERENCES intents (id)) STRICT;

@@ -17,6 +17,7 @@ import { createPlans } from './ledger-plans.ts';
 import { createPolicyState } from './ledger-policy-state.ts';
 import { createPrune, type Pruned } from './ledger-retention.ts';
 import { createRuns } from './ledger-runs.ts';
+import { createTimeline } from './ledger-timeline.ts';
 import { createTriggers } from './ledger-triggers.ts';
 import { createTrust, recordOpening, type Opening, type StoreTrust } from './ledger-trust.ts';
 import { createUsage } from './ledger-usage.ts';
@@ -72,6 +73,7 @@ function ledgerOf(parts: Parts, isOwn: (account: string) => boolean): SqliteLedg
     ...createPolicyState(journal),
     ...createAcknowledgments(journal),
     ...createCounters(journal),
+    ...createTimeline(journal),
     prune: createPrune(journal),
     within(accounts) {
       const own = new Set(accounts);

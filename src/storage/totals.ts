@@ -22,8 +22,11 @@ interface Change extends Partial<Omit<TotalsAdded, 'account'>> {
   readonly work?: Job<unknown>;
   /** Called after the commit, before the account's next change. */
   readonly committed?: () => void;
-  /** True to commit it with the next change of the account, or with `settled`. Its work may then run again. */
-  readonly canWait?: boolean;
+  /**
+   * Name of a change to commit with the next change of the account that cannot wait, or with `settled`. Its work may then
+   * run again. A later one of the same name replaces its work.
+   */
+  readonly canWait?: string;
 }
 
 export interface StoredTotals extends TotalsStore {
@@ -77,7 +80,7 @@ export function createTotals(
 ): StoredTotals {
   const turns = new Map<string, OneByOne>();
   /** Changes that wait for the next one of their account. */
-  const waiting = new Map<string, Change>();
+  const waiting = new Map<string, { increments: readonly Increment[]; readonly works: Map<string, Job<unknown>> }>();
   const feeds = new Map<string, Set<(added: TotalsAdded) => void>>();
   const { addCounters, addHistograms, retireAll } = changesOf(database.dialect);
   const countersOfAll = `SELECT account, metric, labels, value FROM counters
@@ -95,13 +98,15 @@ export function createTotals(
     const earlier = waiting.get(account);
     const { histograms = [], work, committed } = change;
     const increments = [...(earlier?.increments ?? []), ...(change.increments ?? [])];
-    if (change.canWait === true) {
-      waiting.set(account, { increments, work });
+    if (change.canWait !== undefined) {
+      const works = earlier?.works ?? new Map<string, Job<unknown>>();
+      if (work !== undefined) works.set(change.canWait, work);
+      waiting.set(account, { increments, works });
       return committed?.();
     }
     try {
       await transaction(account, function* () {
-        if (earlier?.work !== undefined) yield* workOf(earlier.work);
+        for (const job of earlier?.works.values() ?? []) yield* workOf(job);
         if (work !== undefined) yield* workOf(work);
         yield* addCounters(account, increments);
         yield* addHistograms(account, histograms);

@@ -95,6 +95,7 @@ const READS: Readonly<Record<string, readonly [transactions: number, statements:
   '/api/v1/dead-letters': [0, 0],
   '/spend': [1, 2],
   '/api/v1/spend': [1, 2],
+  '/api/v1/history': [1, 5],
   '/flow-control': [0, 0],
   '/canaries': [0, 0],
   '/messages': [0, 0],

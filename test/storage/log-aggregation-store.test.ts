@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { EndedAttempts } from '#foundation/domain/ended-attempts.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { KeySlices, setTextKey, emptyKey } from '#observe/aggregation/keys.ts';
+import { SUM_COLUMNS } from '#observe/aggregation/minute-sums.ts';
 import type { LogCommit, OpenMessage } from '#observe/aggregation/log-store.ts';
 import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
 import { createSpanOutbox } from '#storage/span-outbox.ts';
@@ -128,7 +129,7 @@ describe('a log without entries', () => {
     ['an entry', { increments: [{ ...delivered, by: 1 }] }],
     ['an open message', { opened: [open('m')] }],
     ['a closed message', { closed: ['m'] }],
-    ['an hour', { hours: [{ hour: 0, state: 'DELIVERED', count: 1 }] }],
+    ['a minute', { minutes: [{ minute: 0, values: SUM_COLUMNS.map(() => 1) }] }],
     ['the end of a sweep', { sweptAt: 8 }],
     ['a sweep in progress', { sweep: { at: 0, end: 1, since: 8 } }],
     ['the entry mode', { entryMode: 'snapshot' }],
@@ -207,16 +208,22 @@ test('old keys are removed by the slice, ended messages closed, silent ones foun
   expect([...inFlight.keys()]).toEqual(['later', 'sooner']);
 });
 
-test('entries of an hour are counted for three days', async () => {
+test('entries of an hour are counted for 36 days, and those of a minute for 25 hours', async () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const aggregations = createLogAggregationStore(store, createTotals(store));
   const hour = 3_600_000;
-  const hours = [
-    { hour, state: 'CREATED' as const, count: 2 },
-    { hour, state: 'DELIVERED' as const, count: 1 },
-  ];
-  await aggregations.commitLog(commit({ watermark: 2 * hour, hours }));
-  await aggregations.commitLog(commit({ watermark: 73 * hour, hours: [{ hour, state: 'CREATED', count: 3 }] }));
+  const minute = (at: number, sums: Readonly<Record<string, number>>) => ({
+    minute: at,
+    values: SUM_COLUMNS.map((column) => sums[column] ?? 0),
+  });
+  const rows = (step: number) => store.db.prepare('SELECT at FROM history WHERE step = ?').all(step);
+  const minutes = [minute(hour, { created: 1, delivered: 1 }), minute(2 * hour - MINUTE, { canary_created: 1 })];
+  await aggregations.commitLog(commit({ watermark: 26 * hour, minutes }));
+  expect(rows(MINUTE)).toHaveLength(2);
+  await aggregations.commitLog(commit({ watermark: 26 * hour + 1, minutes: [minute(hour, { created: 3 })] }));
+  expect(rows(MINUTE)).toEqual([{ at: 2 * hour - MINUTE }]);
+  await aggregations.commitLog(commit({ watermark: 865 * hour }));
+  expect(rows(MINUTE)).toEqual([]);
   expect(await aggregations.hourCounts('production')).toEqual(
     new Map([
       [
@@ -229,7 +236,7 @@ test('entries of an hour are counted for three days', async () => {
     ]),
   );
   expect(await aggregations.hourCounts('staging')).toEqual(new Map());
-  await aggregations.commitLog(commit({ watermark: 73 * hour + 1 }));
+  await aggregations.commitLog(commit({ watermark: 865 * hour + 1 }));
   expect(await aggregations.hourCounts('production')).toEqual(new Map());
 });
 

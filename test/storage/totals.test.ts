@@ -168,7 +168,7 @@ test('a change that can wait is committed with the next one of its account, or b
   const reported: number[] = [];
   feed.onAdded(({ increments }) => reported.push(increments.length));
   const ran: string[] = [];
-  const change = (name: string, canWait: boolean) => () => ({
+  const change = (name: string, canWait?: string) => () => ({
     increments: [{ ...created, by: 1 }],
     canWait,
     // oxlint-disable-next-line require-yield -- it writes nothing
@@ -176,23 +176,24 @@ test('a change that can wait is committed with the next one of its account, or b
       ran.push(name);
     },
   });
-  expect(await totals.commit('a', change('first', true))).toBe(true);
-  await totals.commit('a', change('second', true));
-  await totals.commit('b', change('other', false));
+  expect(await totals.commit('a', change('first', 'one'))).toBe(true);
+  await totals.commit('a', change('second', 'one'));
+  await totals.commit('a', change('beside', 'two'));
+  await totals.commit('b', change('other'));
   expect([storedCounters(store, 'a'), ran, reported]).toEqual([[], ['other'], []]);
-  await totals.commit('a', change('third', false));
-  expect(storedCounters(store, 'a')).toEqual([{ ...created, value: 3 }]);
-  expect([ran, reported]).toEqual([['other', 'second', 'third'], [3]]);
-  await totals.commit('a', change('last', true));
-  await totals.settled();
-  await totals.settled();
+  await totals.commit('a', change('third'));
   expect(storedCounters(store, 'a')).toEqual([{ ...created, value: 4 }]);
-  expect([ran.at(-1), reported]).toEqual(['last', [3, 1]]);
+  expect([ran, reported]).toEqual([['other', 'second', 'beside', 'third'], [4]]);
+  await totals.commit('a', change('last', 'one'));
+  await totals.settled();
+  await totals.settled();
+  expect(storedCounters(store, 'a')).toEqual([{ ...created, value: 5 }]);
+  expect([ran.at(-1), reported]).toEqual(['last', [4, 1]]);
 });
 
 test('a change that waits is not lost by a failed commit', async () => {
   const { store, totals, failures, begun } = held();
-  await totals.commit('a', () => ({ increments: [{ ...created, by: 1 }], canWait: true }));
+  await totals.commit('a', () => ({ increments: [{ ...created, by: 1 }], canWait: 'one' }));
   const failed = totals.add('a', [{ ...created, by: 10 }]);
   (await begun()).fail(new Error('disk full'));
   await expect(failed).rejects.toThrow('disk full');

@@ -1,5 +1,6 @@
 /** Every operation of the aggregations' stores once, over any database. */
 import { KeySlices } from '#observe/aggregation/keys.ts';
+import { SUM_COLUMNS } from '#observe/aggregation/minute-sums.ts';
 import { createDeliveryOutbox } from '#storage/delivery-outbox.ts';
 import { createLabelStore } from '#storage/label-store.ts';
 import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
@@ -34,8 +35,8 @@ export async function runAggregations(database: Database): Promise<readonly unkn
   const message = (messageId: string) => ({ messageId, expires: 1, destination: 'a', record: '[]' });
   const commit = { account: A, watermark: 1, keptFrom: 1, increments, histograms: [histogram] };
   const both = { opened: [message('m'), message('n')], spans: { batches: [batch], leftOpen: ['m'] }, lines: ['{}'] };
-  const hours = [{ hour: 0, state: 'CREATED', count: 1 } as const];
-  await log.commitLog({ ...commit, ...both, hours, seen: keys(), ended: keys() });
+  const minutes = [{ minute: 0, values: SUM_COLUMNS.map((_column, index) => index) }];
+  await log.commitLog({ ...commit, ...both, minutes, seen: keys(), ended: keys() });
   await log.commitLog({ ...commit, closed: ['m'] });
   const { seen, open, leftOpen } = await createLogAggregationStore(opened, totals).memory(A);
   const read: unknown[] = [seen.size, [...open], [...leftOpen]];

@@ -78,6 +78,7 @@ test('every operation answers as the document says', async () => {
     'flow-control',
     'canaries',
     'spend?account=production',
+    'history?account=production&span=1h',
     'configuration',
     'audit/head',
     'audit?limit=2',

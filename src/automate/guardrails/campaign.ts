@@ -145,10 +145,11 @@ function halt(
 ): Campaign {
   const halts = campaign.halts + 1;
   const breaker = breakers[halts - 1];
+  const halted = { ...campaign, halts, size: 1, haltedAt: now };
   if (breaker === undefined) {
-    return { ...campaign, state: 'audit', halts, size: 1, reason: `${halts} halts in a row, the last: ${reason}` };
+    return { ...halted, state: 'audit', reason: `${halts} halts in a row, the last: ${reason}` };
   }
-  return { ...campaign, state: 'halted', halts, size: 1, until: now + breaker, reason };
+  return { ...halted, state: 'halted', until: now + breaker, reason };
 }
 
 /** Lets one canary go once the breaker's open time has passed. Results from before the halt no longer count. */

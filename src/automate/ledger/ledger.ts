@@ -14,6 +14,7 @@ import type { Plans } from './plans.ts';
 import type { Reports } from './reports.ts';
 import type { PolicyMemory, Runs } from './runs.ts';
 import type { SignalInbox, Signals } from './signals.ts';
+import type { TimelineReader } from './timeline.ts';
 import type { Identity, Trust } from './trust.ts';
 import type { Raises, Usage } from './usage.ts';
 
@@ -36,6 +37,7 @@ export interface Ledger
     Signals,
     Acknowledgments,
     Counters,
+    TimelineReader,
     Reports {
   /**
    * Returns this ledger for an engine that owns only these accounts: its open actions, interrupted operations, unknown

@@ -40,6 +40,8 @@ export interface Campaign {
    * step.
    */
   readonly verifiedAt?: number;
+  /** Epoch milliseconds of the last halt. */
+  readonly haltedAt?: number;
   /** Reason for the halt or fallback. */
   readonly reason?: string;
 }

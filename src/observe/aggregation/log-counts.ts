@@ -8,6 +8,7 @@ import type { logMetrics } from '../catalog/messages.ts';
 import { Gathered, type Observed } from './gathered.ts';
 import type { HistogramIncrement, Increment } from './totals.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { MinuteSums } from './minute-sums.ts';
 
 /** Counters of the log reader itself, without labels. */
 export const READER_COUNTERS = [
@@ -95,6 +96,7 @@ export class DestinationCounts extends Counts<PerDestination> {
 export type Admit = (label: 'destination' | 'value', value: string, amount?: number) => string;
 
 export class LogCounts extends Counts<(typeof READER_COUNTERS)[number]> {
+  readonly minutes = new MinuteSums();
   readonly #admit: Admit;
   readonly #dimension: string | undefined;
   readonly #states = new Map<MessageState, number>();
@@ -115,8 +117,9 @@ export class LogCounts extends Counts<(typeof READER_COUNTERS)[number]> {
     this.#states.set(state, (this.#states.get(state) ?? 0) + 1);
   }
 
-  /** Adds the counts by state of another object. */
-  addStates(other: LogCounts): void {
+  /** Adds the counts by state of the canaries. */
+  addCanaries(other: LogCounts): void {
+    this.minutes.addCanaries(other.minutes);
     for (const [state, by] of other.#states) this.#states.set(state, (this.#states.get(state) ?? 0) + by);
   }
 

@@ -8,13 +8,17 @@
 import type { KnownAttempts } from '#foundation/domain/ended-attempts.ts';
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import { KeySlices } from './keys.ts';
+import type { MinuteSum } from './minute-sums.ts';
 import type { SpansOfCommit } from './span-batch.ts';
 import type { HistogramIncrement, Increment } from './totals.ts';
 
 const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
-/** Time that the entries of an hour stay counted separately, measured back from the watermark. */
-export const HOURS_KEPT_MS = 72 * HOUR_MS;
+/** Time that the sums of the log are kept, by their step, measured back from the watermark. */
+export const SUMS_KEPT_MS: ReadonlyMap<number, number> = new Map([
+  [MINUTE_MS, 25 * HOUR_MS],
+  [HOUR_MS, 36 * 24 * HOUR_MS],
+]);
 
 /**
  * Entry mode of the log: `transitions` has an entry for each change of state, `present` has one entry for each message
@@ -66,21 +70,14 @@ export interface OpenMessage {
   readonly record: string;
 }
 
-/** Number of counted entries by the hour of their own time. */
-export interface HourCount {
-  /** Epoch milliseconds at which the hour begins. */
-  readonly hour: number;
-  readonly state: MessageState;
-  readonly count: number;
-}
-
 export interface LogCommit extends LogAggregationState {
   readonly account: string;
   readonly watermark: number;
   readonly keptFrom: number;
   readonly increments: readonly Increment[];
   readonly histograms?: readonly HistogramIncrement[];
-  readonly hours?: readonly HourCount[];
+  /** Sums of the counted entries, by the minute of their own time. */
+  readonly minutes?: readonly MinuteSum[];
   /** Keys of the counted entries. The commit passes their ownership to the store. */
   readonly seen?: KeySlices;
   /** Keys of the ids of messages that ended and are complete. The commit passes their ownership to the store. */
@@ -156,7 +153,7 @@ export interface LogAggregationStore {
   commitLog(commit: LogCommit): Promise<void>;
   /**
    * Returns the entries counted so far, by hour and state. The counts of an hour are final once the watermark has passed
-   * the hour by the maximum lateness of entries. Hours older than 72 hours are missing.
+   * the hour by the maximum lateness of entries. Only the newest hours with entries are in the map.
    */
   hourCounts(account: string): Promise<HourCounts>;
   /** Returns the ended attempts of the last hours. Undefined if none were counted. */

@@ -10,14 +10,13 @@
 import { CANARY_LABEL, isCanaryUrl } from '#foundation/domain/canary.ts';
 import type { EndedAttempts, ResumedMessage, ResumeEnd } from '#foundation/domain/ended-attempts.ts';
 import { newestStamp } from '#foundation/domain/lineage.ts';
-import { STATE_ORDER, type InvalidLogRow, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
+import { type InvalidLogRow, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
 import { AttemptsByHost } from './ended-attempts.ts';
 import { emptyKey, KeySlices, setEntryKey, setTextKey, type Key } from './keys.ts';
 import { LogCounts, type Admit } from './log-counts.ts';
 import { rankOf, type StatedEntry } from './log-entry.ts';
 import {
   HOUR_MS,
-  type HourCount,
   type ExpiredMessage,
   type LogCommit,
   type EntryMode,
@@ -71,7 +70,7 @@ export interface FinishOptions {
 }
 
 export interface LogAggregate extends Required<
-  Pick<LogCommit, 'increments' | 'histograms' | 'hours' | 'seen' | 'ended' | 'opened' | 'closed'>
+  Pick<LogCommit, 'increments' | 'histograms' | 'minutes' | 'seen' | 'ended' | 'opened' | 'closed'>
 > {
   readonly attempts: readonly EndedAttempts[];
   readonly failures: readonly LogEntry[];
@@ -117,7 +116,6 @@ export class WindowAggregation {
   readonly #groups = new Map<string, Group>();
   readonly #seen: KeySlices;
   readonly #ended: KeySlices;
-  readonly #hours = new Map<number, number[]>();
   readonly #attempts = new AttemptsByHost();
   readonly #key = emptyKey();
   /** Object that all entries share, as they share the key. */
@@ -194,7 +192,6 @@ export class WindowAggregation {
       return;
     }
     this.#fresh += 1;
-    this.#countHour(time, state);
     group.isCanary ||= isOfCanary(entry);
     if (!group.isCanary) {
       this.#countValue(entry);
@@ -234,11 +231,11 @@ export class WindowAggregation {
       closed.push(messageId);
       this.#abandon(parseRecord(record), measures);
     }
-    counts.addStates(this.#canaries);
+    counts.addCanaries(this.#canaries);
     return {
       increments: counts.increments(),
       histograms: counts.histograms(),
-      hours: this.#hourCounts(),
+      minutes: counts.minutes.all(),
       seen: this.#seen,
       ended: this.#ended,
       opened,
@@ -308,24 +305,11 @@ export class WindowAggregation {
     this.#counts.add('opsd_log_unjoined_attempts_total', attempts);
   }
 
-  #countHour(time: number, state: MessageState): void {
-    const hour = Math.floor(time / HOUR_MS) * HOUR_MS;
-    let counts = this.#hours.get(hour);
-    if (counts === undefined) this.#hours.set(hour, (counts = STATE_ORDER.map(() => 0)));
-    counts[rankOf(state)]! += 1;
-  }
-
   #countValue(entry: LogEntry & { readonly state: MessageState }): void {
     const { dimension } = this.#window;
     if (dimension === undefined) return;
     if (dimension === 'label') for (const label of entry.labels) this.#counts.addValue(label, entry.state);
     else if (entry[dimension] !== undefined) this.#counts.addValue(entry[dimension], entry.state);
-  }
-
-  #hourCounts(): HourCount[] {
-    return [...this.#hours].flatMap(([hour, counts]) =>
-      STATE_ORDER.map((state, rank) => ({ hour, state, count: counts[rank]! })).filter(({ count }) => count > 0),
-    );
   }
 }
 

@@ -59,7 +59,9 @@ export function aggregateMessage(window: MessageWindow): MessageAggregate {
     if (end === undefined) continue;
     endedNow = true;
     of.add('msgsvc_messages_finished_total');
-    if (end === 'failed') of.addFailure('msgsvc_message_failures_total', ...lastFailure(steps, step));
+    if (end !== 'failed') continue;
+    of.addFailure('msgsvc_message_failures_total', ...lastFailure(steps, step));
+    counts.minutes.addFailed(step.time);
   }
   // Entries after the end report the same end again.
   const known = end === undefined ? steps : upToEnd(steps, end);
@@ -74,7 +76,10 @@ export function aggregateMessage(window: MessageWindow): MessageAggregate {
   if (measures && delivered !== undefined && created !== undefined) {
     const observed = { messageId, at: delivered.time };
     const ms = Math.max(0, delivered.time - dueAfter(created));
-    if (!measured) of.observe('msgsvc_message_delivery_duration_seconds', ms, observed);
+    if (!measured) {
+      of.observe('msgsvc_message_delivery_duration_seconds', ms, observed);
+      counts.minutes.addDuration(delivered.time, ms);
+    }
     measured = true;
     if (isComplete) counts.observe('msgsvc_message_delivery_attempts', pairs.outcomes, observed);
   }
@@ -153,8 +158,11 @@ export function unjoinedOf({ steps, end, measured }: MessageRecord): {
   return { deliveries: end === 'delivered' && !measured ? 1 : 0, attempts };
 }
 
-function countStep(counts: LogCounts, of: DestinationCounts, { state, reason, responseStatus }: MessageStep): void {
+function countStep(counts: LogCounts, of: DestinationCounts, step: MessageStep): void {
+  const { time, state, reason, responseStatus, nextDeliveryTime } = step;
   counts.addState(state);
+  counts.minutes.addEntry(time, state);
+  if (state === 'ERROR' && nextDeliveryTime !== undefined) counts.minutes.addRetried(time);
   if (state === 'CREATED') of.add('msgsvc_messages_created_total');
   if (state === 'CANCELLED') of.add('msgsvc_message_cancellations_total');
   if (isOutcome(state)) of.add('msgsvc_message_attempts_total');

@@ -1,4 +1,5 @@
 /** Metrics of the messages and runs of an account: the log, the workflow DLQ, flow control, URL groups, canaries. */
+import { DELIVERY_DURATION_BOUNDS } from '#foundation/domain/delivery-durations.ts';
 import { counter, family, flagMetric, gauge, histogram } from './metric-spec.ts';
 
 export const up = family({ heading: 'The service', account: true }).of({
@@ -41,7 +42,7 @@ export const logMetrics = family({
     "Time between a message's due time and its delivery, in seconds.",
     {
       source: 'due to DELIVERED, joined on messageId',
-      buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400],
+      buckets: DELIVERY_DURATION_BOUNDS,
     },
   ),
   msgsvc_message_attempt_duration_seconds: histogram(

@@ -14,6 +14,7 @@ import type { StatusReads } from '#automate/ledger/ledger.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
 import type { Reports } from '#automate/ledger/reports.ts';
 import type { Signals } from '#automate/ledger/signals.ts';
+import type { TimelineReader } from '#automate/ledger/timeline.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
 import type { EngineCommands } from '#automate/ledger/commands.ts';
 import type { Operation } from '#service/operations.ts';
@@ -30,6 +31,7 @@ export interface LedgerReader
     Reports,
     PlanReader,
     StatusReads,
+    TimelineReader,
     Pick<History, 'actionsOn' | 'resumedFrom' | 'lineagesOfRuns'>,
     Pick<Raises, 'budgetChangesOf'>,
     Pick<Signals, 'deadLetters'> {

@@ -12,6 +12,7 @@ import { queryAudit, verifyAuditLog } from './audit.ts';
 import { readCanaries } from './canaries.ts';
 import { readFlowControl } from './flow-control.ts';
 import { fromStore } from './from-store.ts';
+import { historyRoute } from './history.ts';
 import { implement, type Given } from './implement.ts';
 import { knownAccount } from './known-account.ts';
 import { readPolicyDetail } from './policy-detail.ts';
@@ -19,6 +20,7 @@ import { readSpend } from './spend.ts';
 
 export const READING_ROUTES: readonly ApiRoute[] = [
   implement(listFlowControl, ({ deps, query }) => readFlowControl(deps, knownAccount(deps, query.account))),
+  historyRoute,
   implement(listCanaries, ({ deps, query }) => readCanaries(deps, knownAccount(deps, query.account))),
   implement(getSpend, ({ deps, query, signal }) => {
     const account = knownAccount(deps, query.account);

@@ -2,6 +2,7 @@
 import { getAuditHead, getAudit, getAuditVerification } from './audit.ts';
 import { adoptState, backupState, callOperation, pauseEngine, reload, resetCounter, unpauseEngine } from './control.ts';
 import { getDeadLetter, searchDeadLetters } from './dead-letters.ts';
+import { getHistory } from './history.ts';
 import { acknowledgeIncident, getIncident, listIncidents } from './incidents.ts';
 import { getMessage, searchMessages } from './messages.ts';
 import { postApply, postApprove, postCancel, getPlan, listPlans, postPlan, postReject } from './plans.ts';
@@ -21,6 +22,7 @@ export const GROUPS = [
       listFlowControl,
       listCanaries,
       getSpend,
+      getHistory,
       getConfiguration,
       getOpenApi,
     ],

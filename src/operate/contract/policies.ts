@@ -44,6 +44,7 @@ const campaign = s.named(
     judged: s.count(),
     verified: s.count(),
     verifiedAt: s.opt(s.time()),
+    haltedAt: s.opt(s.time('Time of the last halt.')),
     reason: s.opt(s.text()),
     breaker: s.choice(['closed', 'half-open', 'open']),
   }),

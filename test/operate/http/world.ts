@@ -79,6 +79,7 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
     lastRuns: async () => [],
     unknownOutcomes: async () => new Map(),
     pauses: async () => [],
+    timeline: async () => ({ points: [], repairs: [], flowControl: [], campaigns: [], pauses: [] }),
     storedPlans: async () => [],
     storedPlan: async () => undefined,
     runs: async () => [],

@@ -73,9 +73,9 @@ export class LeaseWorld {
     await database.transaction(
       run(
         `CREATE TABLE IF NOT EXISTS test_clock (ms BIGINT NOT NULL);
-         CREATE TABLE IF NOT EXISTS history (id BIGINT GENERATED ALWAYS AS IDENTITY, account TEXT, epoch BIGINT, replica TEXT);
+         CREATE TABLE IF NOT EXISTS committed (id BIGINT GENERATED ALWAYS AS IDENTITY, account TEXT, epoch BIGINT, replica TEXT);
          DELETE FROM test_clock; INSERT INTO test_clock VALUES (0);
-         DELETE FROM history; DELETE FROM leases; DELETE FROM replicas`,
+         DELETE FROM committed; DELETE FROM leases; DELETE FROM replicas`,
       ),
     );
     return world;
@@ -119,7 +119,7 @@ export class LeaseWorld {
   }
 
   history(): Promise<readonly { account: string; epoch: number; replica: string }[]> {
-    return this.database.read(all('SELECT account, epoch, replica FROM history ORDER BY id')) as never;
+    return this.database.read(all('SELECT account, epoch, replica FROM committed ORDER BY id')) as never;
   }
 }
 
@@ -197,7 +197,7 @@ export class Replica {
     this.#epoch = epoch;
     try {
       await this.#database.transaction(
-        run('INSERT INTO history (account, epoch, replica) VALUES (?, ?, ?)', account, epoch, this.label),
+        run('INSERT INTO committed (account, epoch, replica) VALUES (?, ?, ?)', account, epoch, this.label),
         account,
       );
       return true;

@@ -1,0 +1,65 @@
+/** Store of the readings in the history. They wait for another commit of the account: an idle one has no own commits. */
+import type { HistorySample, HistoryStore } from '#observe/aggregation/history-store.ts';
+import { put, type Work } from './database.ts';
+import { forgetHistory } from './log-aggregation-store.ts';
+import type { StoredTotals } from './totals.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** Maximum time that samples wait for another commit. */
+const WAIT_MS = 5 * MINUTE_MS;
+
+const VALUES = ['in_flight', 'failed_runs', 'dead_messages', 'spend_usd'] as const;
+
+/** The higher of two values, of which each may be NULL. */
+const higher = (column: string): string =>
+  `${column} = CASE WHEN history.${column} >= excluded.${column} THEN history.${column}
+    ELSE coalesce(excluded.${column}, history.${column}) END`;
+const PUT_SAMPLE = `INSERT INTO history (account, step, at, ${VALUES.join(', ')}, flow_control) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (account, step, at) DO UPDATE SET ${VALUES.map(higher).join(', ')},
+  flow_control = coalesce(excluded.flow_control, history.flow_control)`;
+
+export function createHistoryStore(totals: Pick<StoredTotals, 'commit'>): HistoryStore {
+  const savedAt = new Map<string, number>();
+  const forgottenAt = new Map<string, number>();
+
+  function* save(sample: HistorySample): Work<void> {
+    const {
+      account,
+      at,
+      inFlight = null,
+      failedRuns = null,
+      deadMessages = null,
+      spendUsd = null,
+      flowControl,
+    } = sample;
+    savedAt.set(account, at);
+    const keys = flowControl === undefined ? null : JSON.stringify(flowControl);
+    const rows = [MINUTE_MS, HOUR_MS].map((step) => [
+      account,
+      step,
+      Math.floor(at / step) * step,
+      inFlight,
+      failedRuns,
+      deadMessages,
+      spendUsd,
+      keys,
+    ]);
+    yield* put(PUT_SAMPLE, rows);
+    // The log may be off, or far behind.
+    if (at - (forgottenAt.get(account) ?? -Infinity) < HOUR_MS) return;
+    yield* forgetHistory(account, at);
+    forgottenAt.set(account, at);
+  }
+
+  return {
+    async addSample(sample) {
+      const { account, at } = sample;
+      const last = savedAt.get(account);
+      if (last === undefined) savedAt.set(account, at);
+      const isLate = last !== undefined && at - last >= WAIT_MS;
+      const canWait = isLate ? undefined : `history ${Math.floor(at / MINUTE_MS)}`;
+      await totals.commit(account, () => ({ work: () => save(sample), canWait }));
+    },
+  };
+}
