@@ -1,5 +1,6 @@
 /** Incidents of the daemon: what they are grouped from, and what the API shows of them. */
 import type { Config } from '#config/config.ts';
+import { shownConfig } from '#config/shown-config.ts';
 import { missedFilter } from '#automate/guardrails/read-guards.ts';
 import type { Acknowledgments } from '#automate/ledger/acknowledgments.ts';
 import type { Intents } from '#automate/ledger/intents.ts';
@@ -27,20 +28,38 @@ interface IncidentsDeps extends GenerationBase {
 }
 
 /** Records a configuration that starts. */
-export type MarkStart = (config: Pick<Config, 'hash'>, incidents: Pick<Stores['incidents'], 'mark'>) => Promise<void>;
+export type MarkStart = (config: Config, incidents: Pick<Stores['incidents'], 'mark'>) => Promise<void>;
 
 /**
  * Records the version of this process and each configuration that it starts, because they may explain incidents. A
  * generation for other accounts starts no configuration: another replica may already have the next one.
  */
 export function createMarks({ clock, version }: Pick<DaemonOptions, 'clock' | 'version'>): MarkStart {
-  let marked: string | undefined;
-  return async ({ hash }, incidents) => {
+  let marked: Config | undefined;
+  return async (config, incidents) => {
     const at = clock.now();
-    if (hash !== marked) await incidents.mark({ at, kind: 'configuration', detail: hash });
+    const { hash } = config;
+    if (hash !== marked?.hash) {
+      const changed = marked === undefined ? [] : changedParts(marked, config);
+      await incidents.mark({ at, kind: 'configuration', detail: [hash, changed.join(', ')].join(' ').trimEnd() });
+    }
     if (marked === undefined) await incidents.mark({ at, kind: 'version', detail: version });
-    marked = hash;
+    marked = config;
   };
+}
+
+const MOST_PARTS = 10;
+
+/** Names of changed policies and sections: `policy resume-billing`, `limits`. */
+function changedParts(before: Config, after: Config): readonly string[] {
+  const [old, next] = [before, after].map((config) => {
+    const { policies: _shown, ...sections } = shownConfig(config);
+    // The line of a policy in its file is no change.
+    const named = config.policies.map(({ settings }) => [`policy ${settings.name}`, settings] as const);
+    return new Map([...named, ...Object.entries(sections)].map(([name, value]) => [name, JSON.stringify(value)]));
+  });
+  const names = new Set([...next!.keys(), ...old!.keys()]);
+  return [...names].filter((name) => old!.get(name) !== next!.get(name)).slice(0, MOST_PARTS);
 }
 
 export function watchIncidents(deps: IncidentsDeps, parts: Parts): IncidentWatch {

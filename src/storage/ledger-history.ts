@@ -1,4 +1,5 @@
 /** History of entries, runs and lineages. Each query serves a whole listing, and none runs once for each entry. */
+import type { CampaignStep } from '#foundation/domain/campaign.ts';
 import type { ActionType } from '#foundation/domain/plan.ts';
 import type { History, LineageHistory, Resume } from '#automate/ledger/history.ts';
 import { all, type Dialect, type Row, type Work } from './database.ts';
@@ -27,6 +28,12 @@ export const historyQueries = ({ members, wanted, jsonNumber }: Dialect) => ({
     WHERE account = ?1 AND lineage = wanted.value AND active = 1 GROUP BY lineage`,
   resumes: `SELECT lineage, target AS "dlqId", at, ${jsonNumber('proposal', 'failedAt')} AS "failedAt" FROM intents
     WHERE account = ?1 AND lineage IN ${members('?2')} AND active = 1 AND action = 'workflow-dlq.resume'`,
+  steps: `SELECT campaign, step, min(at) AS at, count(*) AS sent FROM intents
+    WHERE account = ?1 AND campaign IN ${members('?2')} GROUP BY campaign, step ORDER BY min(at), campaign, step`,
+  outcomesOfSteps: `SELECT i.campaign, i.step, o.at / 60000 * 60000 AS at, o.outcome, count(*) AS count
+    FROM intents i JOIN outcomes o ON o.intent_id = i.id
+    WHERE i.account = ?1 AND i.campaign IN ${members('?2')} AND o.outcome IN ('verified', 'failed_again')
+    GROUP BY i.campaign, i.step, o.at / 60000 * 60000, o.outcome ORDER BY 3, 4`,
   actionsOn: `${ACTIONS} WHERE i.id IN (
       SELECT id FROM intents WHERE target IN ${members('?2')} UNION SELECT id FROM intents WHERE subject IN ${members('?2')}
       UNION SELECT intent_id FROM outcomes WHERE new_run_id IN ${members('?2')}
@@ -86,6 +93,24 @@ export function createHistory({ database }: Journal): History {
     return found;
   }
 
+  function* stepsOf(account: string, campaigns: readonly string[]): Work<readonly CampaignStep[]> {
+    const steps = yield* rowsOf<Omit<CampaignStep, 'outcomes'>>('steps', account, campaigns);
+    const outcomes = yield* rowsOf<CampaignStep['outcomes'][number] & Pick<CampaignStep, 'campaign' | 'step'>>(
+      'outcomesOfSteps',
+      account,
+      campaigns,
+    );
+    const byStep = Map.groupBy(outcomes, ({ campaign, step }) => `${campaign} ${step}`);
+    return steps.map((row) => ({
+      ...row,
+      outcomes: (byStep.get(`${row.campaign} ${row.step}`) ?? []).map(({ at, outcome, count }) => ({
+        at,
+        outcome,
+        count,
+      })),
+    }));
+  }
+
   function* resumes(account: string, lineages: Iterable<string>): Work<ReadonlyMap<string, readonly Resume[]>> {
     const found = yield* rowsOf<Resume & { readonly lineage: string }>('resumes', account, [...lineages]);
     return Map.groupBy(found, ({ lineage }) => lineage);
@@ -100,6 +125,7 @@ export function createHistory({ database }: Journal): History {
     claims: async (account, targets) => database.read(claims(account, targets)),
     histories: async (account, lineages) => database.read(histories(account, lineages)),
     lineagesOfRuns: async (account, runIds) => database.read(lineagesOfRuns(account, runIds)),
+    stepsOf: (account, campaigns) => database.read(stepsOf(account, campaigns)),
     resumes: async (account, lineages) => database.read(resumes(account, lineages)),
     resumedFrom: async (account, runIds) => database.read(resumedFrom(account, runIds)),
     async actionsOn(account, ids) {

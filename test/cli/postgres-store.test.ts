@@ -170,7 +170,7 @@ test('opsd audit reads and verifies the log in the database', async () => {
   const { journal } = createPostgresJournal({ database, clock: new ManualClock(1_000), ...(await migrate(database)) });
   await intentFor(createLedger(journal, { problem: undefined, distrust: undefined }), 'dlq-1');
   const config = await configOf(url);
-  expect((await opsdOn(['audit', ...config])).stdout).toContain('target=dlq-1');
+  expect((await opsdOn(['audit', ...config])).stdout).toContain(' for dlq-1,');
   const verified = await opsdOn(['audit', 'verify', ...config]);
   expect(verified).toMatchObject({ code: 0, stderr: '' });
   expect(verified.stdout).toMatch(/^table audit of \S+ is intact: 2 records, head 2:[0-9a-f]{64}$/m);

@@ -323,6 +323,40 @@ ledgerTest('actions are found by entry, by the failed run and by the run of a re
   expect((await ledger.resumedFrom('production', ['wfr_new'])).get('wfr_new')).toBe('wfr_a');
 });
 
+ledgerTest(
+  'steps of campaigns have their first time, their size, and their final outcomes by minute',
+  async (ledger) => {
+    const ids = [];
+    for (const step of [1, 2, 2, 2])
+      ids.push(await intentFor(ledger, `a${ids.length}`, { campaign: { id: 'p/1', step } }));
+    await intentFor(ledger, 'a', { account: 'staging', campaign: { id: 'p/1', step: 2 } });
+    await intentFor(ledger, 'b', { campaign: { id: 'p/2', step: 1 } });
+    const outcomes = [
+      [0, 'accepted', 1_000],
+      [0, 'verified', 61_000],
+      [1, 'verified', 121_000],
+      [2, 'verified', 179_999],
+      [3, 'failed_again', 180_000],
+    ] as const;
+    for (const [index, outcome, at] of outcomes) await ledger.recordOutcome(ids[index]!, 'production', { at, outcome });
+    const [first, second] = [(await ledger.action(ids[0]!))!.at, (await ledger.action(ids[1]!))!.at];
+    expect(await ledger.stepsOf('production', ['p/1', 'p/9'])).toEqual([
+      { campaign: 'p/1', step: 1, at: first, sent: 1, outcomes: [{ at: 60_000, outcome: 'verified', count: 1 }] },
+      {
+        campaign: 'p/1',
+        step: 2,
+        at: second,
+        sent: 3,
+        outcomes: [
+          { at: 120_000, outcome: 'verified', count: 2 },
+          { at: 180_000, outcome: 'failed_again', count: 1 },
+        ],
+      },
+    ]);
+    expect(await ledger.stepsOf('production', [])).toEqual([]);
+  },
+);
+
 test('runs are listed newest first, of one policy or of all, with their triggers', async () => {
   const ledger = await ledgerIn();
   const trigger = { kind: 'alert', name: 'Down', key: 'r/f/1' } as const;

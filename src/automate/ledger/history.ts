@@ -1,4 +1,5 @@
 /** History of entries, runs and their lineages. */
+import type { CampaignStep } from '#foundation/domain/campaign.ts';
 import type { ActionType } from '#foundation/domain/plan.ts';
 import type { ActionRecord } from './intents.ts';
 
@@ -29,6 +30,8 @@ export interface History {
   resumes(account: string, lineages: Iterable<string>): Promise<ReadonlyMap<string, readonly Resume[]>>;
   /** Failed runs that this daemon resumed as these runs. */
   resumedFrom(account: string, workflowRunIds: Iterable<string>): Promise<ReadonlyMap<string, string>>;
+  /** Steps of campaigns, oldest first. */
+  stepsOf(account: string, campaigns: readonly string[]): Promise<readonly CampaignStep[]>;
   /** Actions on entries or runs, newest first. */
   actionsOn(account: string | undefined, ids: Iterable<string>): Promise<readonly ActionRecord[]>;
 }

@@ -45,3 +45,18 @@ export interface Campaign {
   /** Reason for the halt or fallback. */
   readonly reason?: string;
 }
+
+/** Actions of one step of a campaign, and their last outcomes. Times are epoch milliseconds. */
+export interface CampaignStep {
+  readonly campaign: string;
+  readonly step: number;
+  /** Time of its first action. */
+  readonly at: number;
+  readonly sent: number;
+  /** Final outcomes by the minute in which they became known. */
+  readonly outcomes: readonly {
+    readonly at: number;
+    readonly outcome: 'verified' | 'failed_again';
+    readonly count: number;
+  }[];
+}

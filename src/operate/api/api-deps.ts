@@ -32,7 +32,7 @@ export interface LedgerReader
     PlanReader,
     StatusReads,
     TimelineReader,
-    Pick<History, 'actionsOn' | 'resumedFrom' | 'lineagesOfRuns'>,
+    Pick<History, 'actionsOn' | 'resumedFrom' | 'lineagesOfRuns' | 'stepsOf'>,
     Pick<Raises, 'budgetChangesOf'>,
     Pick<Signals, 'deadLetters'> {
   /** Gives `use` a ledger whose reads see the store at one moment. @param signal ends the view */

@@ -17,7 +17,8 @@ import { incidentTitle } from '#observe/incidents/incident-reports.ts';
 import type { IncidentDetail, IncidentList, IncidentView, listIncidents } from '../contract/incidents.ts';
 import type { QueryOf } from '../contract/route.ts';
 import { HttpError } from '../http/reply.ts';
-import { commandOfAction, incidentNextStep, type NextStep } from '../situation/next-step.ts';
+import { incidentHistory, incidentStory } from '../situation/incident-story.ts';
+import { commandOfAction, incidentNextStep, type NextAction } from '../situation/next-step.ts';
 import type { ApiDeps } from './api-deps.ts';
 import { queriedAccounts, queueStatuses, deadLetterRows, type FoundDeadLetter } from './dead-letter-query.ts';
 import { deadLetterView } from './dead-letter-views.ts';
@@ -105,6 +106,13 @@ export async function incidentDetail(deps: IncidentDeps, incident: Incident): Pr
   return (await readIncident(deps, incident)).detail;
 }
 
+interface ReadIncident {
+  readonly detail: IncidentDetail;
+  readonly policies: readonly PolicyStatus[];
+  /** Next step of an operator. */
+  readonly action: NextAction | undefined;
+}
+
 /**
  * Returns an incident, and the policies as of the same moment.
  *
@@ -115,19 +123,21 @@ export async function readIncident(
   deps: IncidentDeps,
   incident: Incident,
   signal?: AbortSignal,
-): Promise<{ readonly detail: IncidentDetail; readonly policies: readonly PolicyStatus[] }> {
+): Promise<ReadIncident> {
   const { account, firstAt, place, kind } = incident;
+  const now = deps.clock.now();
   const members = membersOf(deps, incident);
   const runs = members.flatMap((one) => (one.queue === 'workflow' ? one.row : []));
-  const [statuses, stored, lineages] = await deps.ledger.view(
+  const [statuses, stored, lineages, steps] = await deps.ledger.view(
     (ledger) =>
       Promise.all([
         deps.policies(ledger),
-        ledger.storedPlans(['draft', 'pending', 'approved'], deps.clock.now()),
+        ledger.storedPlans(['draft', 'pending', 'approved'], now),
         ledger.lineagesOfRuns(
           account,
           runs.map(({ workflowRunId }) => workflowRunId),
         ),
+        incident.campaigns.length === 0 ? [] : ledger.stepsOf(account, incident.campaigns),
       ]),
     signal,
   );
@@ -147,6 +157,14 @@ export async function readIncident(
       : deps.incidents.selectedBy(account, { runs, deadLetters, lineages });
   const policies = policiesOf(statuses, incident, selected);
   const campaigns = campaignsOf(statuses, incident, new Set(policies.map(({ name }) => name)));
+  const next = incidentNextStep({
+    incident,
+    membersNow: membersNow(incident),
+    policies,
+    plans,
+    campaigns,
+    destination,
+  });
   const detail: IncidentDetail = {
     ...incidentView(deps, incident),
     aliases: incident.aliases,
@@ -160,19 +178,24 @@ export async function readIncident(
     plans,
     campaigns,
     endedCampaigns: incident.campaigns.filter((campaign) => !campaigns.some((one) => one.id === campaign)),
-    marks: deps.incidents
-      .marks()
-      .filter(({ at }) => at >= firstAt - MARKS_BEFORE_MS && at <= (incident.resolvedAt ?? Infinity)),
+    story: incidentStory({
+      incident: { ...incident, isSinceKnown: isSinceKnown(incident) },
+      plans,
+      steps,
+      campaigns,
+      marks: deps.incidents
+        .marks()
+        .filter(({ at }) => at >= firstAt - MARKS_BEFORE_MS && at <= (incident.resolvedAt ?? Infinity)),
+    }),
+    history: incidentHistory(incident, steps, now),
     memberIds,
     selection:
       memberIds.workflow.length > 0
         ? { account, action: 'resume', queue: 'workflow', ids: memberIds.workflow }
         : undefined,
-    next: shownStep(
-      incidentNextStep({ incident, membersNow: membersNow(incident), policies, plans, campaigns, destination }),
-    ),
+    next: { text: next.text, by: next.by, policy: next.policy, command: next.action && commandOfAction(next.action) },
   };
-  return { detail, policies: statuses };
+  return { detail, policies: statuses, action: next.action };
 }
 
 /** Members that the daemon knows now, newest first. */
@@ -253,7 +276,7 @@ function campaignsOf(
     .filter(({ account }) => account === own)
     .flatMap((policy) => policy.campaigns)
     .filter(({ id, policy, group }) => incident.campaigns.includes(id) || (selecting.has(policy) && isOfPlace(group)))
-    .map(({ id, policy, group, state, step, size, judged, verified, until, reason, begunAt }) => ({
+    .map(({ id, policy, group, state, step, size, judged, verified, until, haltedAt, reason, begunAt }) => ({
       id,
       policy,
       group,
@@ -264,10 +287,7 @@ function campaignsOf(
       verified,
       begunAt,
       until,
+      haltedAt,
       reason,
     }));
-}
-
-function shownStep({ text, action }: NextStep): IncidentDetail['next'] {
-  return { text, command: action && commandOfAction(action) };
 }

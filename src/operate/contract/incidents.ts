@@ -12,6 +12,7 @@ import { storedFields } from './plans.ts';
 import { route } from './route.ts';
 import * as s from './schema.ts';
 import { denialFields } from './status.ts';
+import { STORY_KINDS, type IncidentHistory } from '../situation/incident-story.ts';
 
 const counted = s.object({ name: s.text(), count: s.count() });
 
@@ -101,15 +102,34 @@ const incidentDetail = s.named(
         judged: s.count(),
         verified: s.count(),
         until: s.opt(s.time()),
+        haltedAt: s.opt(s.time('Time of the last halt.')),
         reason: s.opt(s.text()),
         begunAt: s.time(),
       }),
     ),
     endedCampaigns: s.listOf(s.text()),
-    // From an hour before the first failure on.
-    marks: s.listOf(
-      s.object({ at: s.time(), kind: s.choice(['configuration', 'version']), detail: s.text() }),
-      'Changes of the daemon near the first failure.',
+    story: s.listOf(
+      s.object({
+        at: s.time(),
+        kind: s.choice(STORY_KINDS),
+        mark: s.text('A few words.'),
+        text: s.text('Sentence.'),
+        plan: s.opt(s.text('Plan that it is about.')),
+      }),
+      'What happened, oldest first, with changes of the daemon from an hour before the first failure on.',
+    ),
+    // Absent without a dead letter.
+    history: s.opt(
+      s.objectOf<IncidentHistory>(
+        {
+          from: s.time('Start of the first step.'),
+          stepMs: s.integer(),
+          failed: s.listOf(s.count(), 'Failures.'),
+          verified: s.listOf(s.count(), 'Verified actions of its campaigns.'),
+          failedAgain: s.listOf(s.count(), 'Actions of its campaigns that failed again.'),
+        },
+        'Failures and repairs over time.',
+      ),
     ),
     selection: s.opt(
       s.object(
@@ -125,7 +145,15 @@ const incidentDetail = s.named(
     // Ids of the members by queue, oldest first, at most 1,000 each.
     memberIds: s.object({ workflow: s.listOf(s.text()), message: s.listOf(s.text()) }),
     // Next step, and the command for it.
-    next: s.object({ text: s.text(), command: s.opt(s.text()) }),
+    next: s.object({
+      text: s.text(),
+      by: s.choice(
+        ['policy', 'operator', 'nobody'],
+        'Who does it. `nobody`: nothing can be done, or it repairs itself.',
+      ),
+      policy: s.opt(s.text()),
+      command: s.opt(s.text()),
+    }),
   }),
 );
 export type IncidentDetail = s.Infer<typeof incidentDetail>;

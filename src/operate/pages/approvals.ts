@@ -1,10 +1,12 @@
-/** Active approvals: the form that takes one back, the same on every page that shows its plan, policy or incident. */
+/** Decisions about plans: forms that are the same on every page that shows a plan, its policy or its incident. */
+import { counted } from '../api/format.ts';
+import type { StoredPlanView } from '../contract/plans.ts';
 import { commandOfAction, takeBack } from '../situation/next-step.ts';
 import { mayUse } from '../http/access.ts';
 import { reasonInput } from './frame/fields.ts';
 import { pageCommand, formFor, type PageContext } from './frame/page.ts';
 import { planPath } from '../show/paths.ts';
-import type { Cell } from '../show/cell.ts';
+import type { Cell, Html } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 
 /** Form that takes an approval back; for readers without the role, its command. */
@@ -29,4 +31,21 @@ export function foldedTakeBack(context: PageContext, approval: Parameters<typeof
     <summary>Take the approval back</summary>
     ${form}
   </details>`;
+}
+
+/** Form that approves a pending plan or applies a draft, or rejects it. Readers without the role see none. */
+export function decisionForm(
+  context: PageContext,
+  plan: Pick<StoredPlanView, 'id' | 'state' | 'covers'>,
+  isAllowed = true,
+): Html | undefined {
+  const verb = plan.state === 'pending' ? 'approve' : 'apply';
+  const title = `${verb === 'approve' ? 'Approve' : 'Apply'} ${counted(plan.covers, 'action')}`;
+  return formFor(context, {
+    role: 'operator',
+    action: planPath(plan.id),
+    label: 'Decision',
+    content: html`${reasonInput(false)} ${isAllowed && html`<button name="act" value="${verb}">${title}</button>`}
+      <button name="act" value="reject" class="quiet">Reject</button>`,
+  });
 }

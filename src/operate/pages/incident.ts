@@ -4,26 +4,29 @@ import { counted } from '../api/format.ts';
 import { fromStore } from '../api/from-store.ts';
 import { acknowledge } from '../api/incident-routes.ts';
 import { findIncident, incidentDetail, readIncident } from '../api/incident-views.ts';
-import { allow } from '../http/access.ts';
+import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
-import { foldedTakeBack } from './approvals.ts';
+import { decisionForm, foldedTakeBack } from './approvals.ts';
 import { buttonOf, reasonInput, reasonOf } from './frame/fields.ts';
 import { pageCommand, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { makeManualPlan } from './manual-plan.ts';
-import { pendingPlans } from './page-policies.ts';
+import { liftForm, pauseForm } from './pauses.ts';
 import { campaigns } from '../show/campaigns.ts';
 import {
+  incidentChart,
   incidentFacts,
-  incidentMarks,
   incidentNext,
   incidentPlans,
   incidentPolicies,
   incidentSample,
+  incidentStatus,
+  incidentStoryPart,
 } from '../show/incident.ts';
-import { incidentPath } from '../show/paths.ts';
-import type { Cell } from '../show/cell.ts';
+import { incidentPath, policyPath } from '../show/paths.ts';
+import { type Cell, Html, nextStep } from '../show/cell.ts';
 import { clipped, html } from '../show/html.ts';
+import type { NextAction } from '../situation/next-step.ts';
 import type { IncidentDetail } from '../contract/incidents.ts';
 
 export async function incidentPage(context: PageContext): Promise<Reply> {
@@ -32,60 +35,117 @@ export async function incidentPage(context: PageContext): Promise<Reply> {
   const read = await fromStore(() => readIncident(deps, findIncident(deps, id), signal));
   const incident = withCommands(context, read.detail);
   const at = deps.clock.now();
-  const command = pageCommand(context);
   const campaignIds = new Set(incident.campaigns.map((campaign) => campaign.id));
   const own = read.policies.flatMap((policy) => policy.campaigns).filter((campaign) => campaignIds.has(campaign.id));
-  const isPending = ({ state }: { readonly state: string }) => state === 'pending';
-  const others = incident.plans.filter((plan) => !isPending(plan));
   return showPage(context, {
     title: clipped(incident.title),
     windowTitle: `${incident.state}: ${clipped(incident.title)}`,
     section: '/incidents',
+    lead: clipped(incident.reason),
     main: [
-      incidentNext(incident, command),
-      incidentFacts(incident, at),
-      forms(context, incident),
-      pendingPlans({ plans: incident.plans.filter(isPending), at }, command),
-      incidentPlans(others, at, (plan) => foldedTakeBack(context, plan)),
+      html`<p class="status">${incidentStatus(incident, at).map(clipped)}</p>`,
+      decision(context, incident, read.action),
+      incidentChart(incident),
+      incidentStoryPart(incident),
+      incidentSample(incident),
+      incidentPlans(incident.plans, at, (plan) => foldedTakeBack(context, plan)),
       campaigns(own, at),
       incidentPolicies(incident, at),
-      incidentSample(incident),
-      incidentMarks(incident),
+      html`<details class="more">
+        <summary>Details</summary>
+        ${incidentFacts(incident, at)}
+      </details>`,
     ],
   });
 }
 
-function forms(context: PageContext, { id, state: now, members, memberIds }: IncidentDetail): Cell {
-  if (now === 'resolved') return undefined;
-  const action = incidentPath(id);
-  const acknowledge =
-    now !== 'acknowledged' &&
-    formFor(context, {
-      role: 'operator',
-      action,
-      label: 'Acknowledge',
-      content: html`<label>Note <input name="reason" maxlength="500" autocomplete="off" required /></label>
-        <button name="act" value="acknowledge">Acknowledge</button>`,
-    });
-  const plan =
-    members.now > 0 &&
-    formFor(context, {
-      role: 'operator',
-      action,
-      label: 'Plan',
-      content: html`${reasonInput()}
-        ${
-          memberIds.workflow.length > 0 &&
-          html`<button name="act" value="resume">Plan to resume ${counted(memberIds.workflow.length, 'run')}</button>
-            <button name="act" value="delete" class="danger">
-              Plan to delete ${counted(memberIds.workflow.length, 'run')}
-            </button>`
-        }
-        ${memberIds.message.length > 0 && html`<button name="act" value="delete-messages" class="danger">Plan to delete ${counted(memberIds.message.length, 'message')}</button>`}
-        <span class="faint">A plan changes nothing until you apply it.</span>`,
-    });
-  const isEmpty = (acknowledge || plan || undefined) === undefined;
-  return isEmpty ? undefined : html`<div class="acts">${acknowledge} ${plan}</div>`;
+/** The next step with its button; for readers who may not take it, with its command. */
+function decision(context: PageContext, incident: IncidentDetail, action: NextAction | undefined): Cell {
+  const primary = mayUse(context, 'operator') ? primaryForm(context, incident, action) : undefined;
+  if (primary === undefined && !mayUse(context, 'operator')) return incidentNext(incident, pageCommand(context));
+  const others = otherForms(context, incident, action);
+  return [
+    nextStep(incident.next.text, undefined),
+    html`<div class="acts">
+      ${primary}
+      ${
+        others.length > 0 &&
+        html`<details class="more">
+          <summary>Other actions</summary>
+          ${others}
+        </details>`
+      }
+    </div>`,
+  ];
+}
+
+function primaryForm(context: PageContext, incident: IncidentDetail, action: NextAction | undefined): Cell {
+  if (action === undefined) return acknowledgeForm(context, incident);
+  switch (action.kind) {
+    case 'approve':
+    case 'apply': {
+      const plan = incident.plans.find(({ id }) => id === action.plan);
+      return plan && decisionForm(context, plan);
+    }
+    case 'reject':
+    case 'cancel': {
+      const plan = incident.plans.find(({ id }) => id === action.plan);
+      return plan && foldedTakeBack(context, plan);
+    }
+    case 'plan':
+      return html`<a class="button" href="${policyPath(action.policy)}">Open ${action.policy}</a>
+        ${pauseForm(context, action.policy)}`;
+    case 'resume':
+      return planForm(context, incident);
+    case 'unpause':
+      return liftForm(context, action.policy, action.group);
+  }
+}
+
+function otherForms(context: PageContext, incident: IncidentDetail, action: NextAction | undefined): readonly Html[] {
+  const forms = [
+    action !== undefined && acknowledgeForm(context, incident),
+    action?.kind !== 'resume' && planForm(context, incident),
+    deleteForm(context, incident),
+  ];
+  return forms.filter((form) => form instanceof Html);
+}
+
+function acknowledgeForm(context: PageContext, { id, state: now }: IncidentDetail): Html | undefined {
+  if (now === 'resolved' || now === 'acknowledged') return undefined;
+  return formFor(context, {
+    role: 'operator',
+    action: incidentPath(id),
+    label: 'Acknowledge',
+    content: html`<label>Note <input name="reason" maxlength="500" autocomplete="off" required /></label>
+      <button name="act" value="acknowledge">Acknowledge</button>`,
+  });
+}
+
+/** Plan that resumes all known members. */
+function planForm(context: PageContext, { id, memberIds }: IncidentDetail): Html | undefined {
+  if (memberIds.workflow.length === 0) return undefined;
+  return formFor(context, {
+    role: 'operator',
+    action: incidentPath(id),
+    label: 'Plan',
+    content: html`${reasonInput()}
+      <button name="act" value="resume">Plan to resume ${counted(memberIds.workflow.length, 'run')}</button>
+      <span class="faint">A plan changes nothing until you apply it.</span>`,
+  });
+}
+
+function deleteForm(context: PageContext, { id, memberIds }: IncidentDetail): Html | undefined {
+  const { workflow, message } = memberIds;
+  if (workflow.length + message.length === 0) return undefined;
+  return formFor(context, {
+    role: 'operator',
+    action: incidentPath(id),
+    label: 'Plan to delete',
+    content: html`${reasonInput()}
+    ${workflow.length > 0 && html`<button name="act" value="delete" class="danger">Plan to delete ${counted(workflow.length, 'run')}</button>`}
+    ${message.length > 0 && html`<button name="act" value="delete-messages" class="danger">Plan to delete ${counted(message.length, 'message')}</button>`}`,
+  });
 }
 
 const ACTS = ['acknowledge', 'resume', 'delete', 'delete-messages'] as const satisfies readonly (

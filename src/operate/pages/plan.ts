@@ -7,10 +7,9 @@ import { coverText } from '#foundation/domain/plan.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
-import { counted } from '../api/format.ts';
-import { takeBackForm } from './approvals.ts';
-import { buttonOf, reasonInput, reasonOf, textOf } from './frame/fields.ts';
-import { formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { decisionForm, takeBackForm } from './approvals.ts';
+import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
+import { goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { policyLink, planPath } from '../show/paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain, progressPart } from './plan-parts.ts';
@@ -99,24 +98,12 @@ function head(plan: StoredPlanDetail, at: number): Cell {
 const DECISIONS = ['approve', 'reject', 'apply', 'cancel'] as const;
 
 function decision(context: PageContext, detail: StoredPlanDetail): Cell {
-  const { id, state: now, covers, plan } = detail;
+  const { state: now, plan } = detail;
   if (now === 'approved' && plan.manual === undefined) {
     return html`<div class="acts">${takeBackForm(context, detail)}</div>`;
   }
   if (now !== 'pending' && now !== 'draft') return undefined;
-  const acts = counted(covers, 'action');
-  const verb = now === 'pending' ? 'approve' : 'apply';
-  const may = now === 'pending' || canApply(plan);
-  const form = formFor(context, {
-    role: 'operator',
-    action: planPath(id),
-    label: 'Decision',
-    content: html`${reasonInput(false)}
-      ${
-        may &&
-        html`<button name="act" value="${verb}">${verb === 'approve' ? `Approve ${acts}` : `Apply ${acts}`}</button>`
-      } <button name="act" value="reject" class="quiet">Reject</button>`,
-  });
+  const form = decisionForm(context, detail, now === 'pending' || canApply(plan));
   return form && html`<div class="acts">${form}</div>`;
 }
 

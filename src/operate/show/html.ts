@@ -110,7 +110,7 @@ function pieceHtml(value: Piece): Html {
     case 'block':
       return html`<pre tabindex="0">${value.text}</pre>`;
     case 'list': {
-      const items = value.items.map((item) => html`<li>${item}</li>`);
+      const items = value.items.map((item) => html`<li>${longEach(item)}</li>`);
       return value.isFaint
         ? html`<ul class="faint">
             ${items}

@@ -3,12 +3,13 @@ import { counted, formatCount } from '#foundation/domain/counted.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { formatSpan } from '#foundation/domain/time-text.ts';
-import { campaigns } from './campaigns.ts';
+import { campaigns as campaignTable } from './campaigns.ts';
 import { deadLetterPath, planPath, policyLink } from './paths.ts';
 import {
   bars,
   blockText,
   type Cell,
+  type ChartValues,
   type Facts,
   facts,
   idLink,
@@ -16,15 +17,18 @@ import {
   lines,
   link,
   list,
+  type Look,
   moment,
   nextStep,
   numberColumn,
   paragraph,
   type Section,
   section,
+  type Series,
   state,
   sub,
   table,
+  timeChart,
   timePiece,
   type Tone,
   whole,
@@ -36,10 +40,10 @@ export function incidentSheet(incident: IncidentDetail, at: number, command: Own
   return [
     incidentFacts(incident, at),
     incidentPlans(incident.plans, at),
-    campaigns(incident.campaigns, at),
+    campaignTable(incident.campaigns, at),
     incidentPolicies(incident, at),
     incidentSample(incident),
-    incidentMarks(incident),
+    incidentStoryPart(incident),
     incidentNext(incident, command),
   ];
 }
@@ -186,8 +190,81 @@ export function incidentSample({ sample }: IncidentDetail): Cell {
   );
 }
 
-export function incidentMarks({ marks }: IncidentDetail): Cell {
-  if (marks.length === 0) return undefined;
-  const items = marks.map(({ at, kind, detail }): Cell => [timePiece(at), ` ${kind} `, idText(detail)]);
-  return section('marks', 'Changes of the daemon at this time', list(items));
+/** Failures and repairs over time, with the events of the story as marks. */
+export function incidentChart({ history, story }: IncidentDetail): Cell {
+  if (history === undefined) return undefined;
+  const { stepMs, failed, verified, failedAgain } = history;
+  // Before the first failure there is none. A few steps are narrow bars, not blocks.
+  const before = Math.max(1, LEAST_STEPS - failed.length);
+  const padded = (counts: readonly number[]): ChartValues => [...Array.from({ length: before }, () => 0), ...counts];
+  const all: readonly Series[] = [
+    { name: 'failed', look: 'trouble', shape: 'bars', values: padded(failed) },
+    { name: 'failed again', look: 'attention', shape: 'bars', values: padded(failedAgain) },
+    { name: 'repaired and verified', look: 'ok', shape: 'bars', values: padded(verified) },
+  ];
+  return timeChart({
+    title: `Failures and repairs, each bar ${formatSpan(stepMs)}`,
+    from: history.from - before * stepMs,
+    stepMs,
+    series: all.filter(({ name, values }) => name === 'failed' || values.some((value) => value !== 0)),
+    isStacked: true,
+    format: formatCount,
+    marks: story.map(({ at, kind, mark, plan }) => ({
+      at,
+      look: STORY_LOOK[kind],
+      text: mark,
+      path: plan && planPath(plan),
+    })),
+    isLow: true,
+  });
+}
+
+const LEAST_STEPS = 24;
+
+const STORY_LOOK: Readonly<Record<IncidentDetail['story'][number]['kind'], Look>> = {
+  failure: 'trouble',
+  change: 'faint',
+  repair: 'busy',
+  person: 'busy',
+  recovery: 'ok',
+};
+
+/** Events of a story that are shown: its beginning and its end. */
+const STORY_ENDS = { first: 10, last: 20 };
+
+export function incidentStoryPart({ story }: IncidentDetail): Section {
+  const { first, last } = STORY_ENDS;
+  const more = story.length - first - last;
+  const shown = story.map(({ at, text, plan }): Cell => [
+    timePiece(at),
+    ' ',
+    plan === undefined ? text : link(planPath(plan), text),
+  ]);
+  const items = more <= 1 ? shown : [...shown.slice(0, first), `… ${counted(more, 'event')} …`, ...shown.slice(-last)];
+  return section('story', 'What happened', list(items));
+}
+
+/** Who repairs it, and what remains. */
+export function incidentStatus(incident: IncidentDetail, at: number): readonly Cell[] {
+  const { members, firstExpiresAt, firstAt, acknowledged, state: now } = incident;
+  const left = `${knownCount(members)} of ${members.isLowerBound ? 'at least ' : ''}${formatCount(members.ever)} left`;
+  return [
+    repairedBy(incident),
+    members.ever > 0 && ` · ${left}`,
+    members.expired > 0 && ` · ${formatCount(members.expired)} expired`,
+    firstExpiresAt !== undefined && ' · the first expires ',
+    moment(firstExpiresAt, at),
+    now !== 'resolved' && ` · for ${formatSpan(Math.max(0, at - firstAt))}`,
+    acknowledged !== undefined && ` · ${acknowledged.by} knows: ${acknowledged.note}`,
+  ];
+}
+
+function repairedBy({ state: now, next, plans, campaigns }: IncidentDetail): Cell {
+  if (now === 'resolved') return state('ok', 'resolved');
+  if (plans.some((plan) => plan.state === 'pending')) return state('ask', 'waits for an approval');
+  if (campaigns.some(({ state: of }) => of === 'halted' || of === 'audit'))
+    return state('trouble', 'its repair is halted');
+  if (next.by === 'operator') return state('trouble', 'nobody repairs it');
+  if (next.by === 'nobody') return state('busy', 'recovers by itself');
+  return [state('busy', 'being repaired'), next.policy !== undefined && [' by ', policyLink(next.policy)]];
 }

@@ -357,6 +357,7 @@ describe('GET /api/v1/incidents/{id}', () => {
     marks: () => [
       { at: NOW - 86_400_000, kind: 'configuration', detail: 'old' } as const,
       { at: NOW - 3_000_000, kind: 'configuration', detail: 'abc' } as const,
+      { at: NOW - 2_900_000, kind: 'configuration', detail: 'def policy a, limits' } as const,
     ],
   };
   const runs = [
@@ -365,7 +366,7 @@ describe('GET /api/v1/incidents/{id}', () => {
     run({ dlqId: 'other' }),
   ];
 
-  test('has members, policies, plans, destination, marks and the next step', async () => {
+  test('has members, policies, plans, destination, its story and the next step', async () => {
     const deps = given({ runs, overrides });
     const storedPlans = async () => [storedPlan({ plan: plan(), targets: ['r1', 'x'] })];
     const { incident } = await got<{ incident: object }>({ ...deps, ledger: ledger({ storedPlans }) }, ONE);
@@ -380,11 +381,15 @@ describe('GET /api/v1/incidents/{id}', () => {
       policies: [{ name: 'resume-billing', selects: 2, effectiveMode: 'enforce' }],
       plans: [{ id: '9f3c2a', members: 1 }],
       endedCampaigns: ['resume-billing/1'],
-      marks: [{ detail: 'abc' }],
       memberIds: { workflow: ['r2', 'r1'], message: [] },
       selection: { account: 'production', action: 'resume', queue: 'workflow', ids: ['r2', 'r1'] },
-      next: { command: 'opsd approve 9f3c2a' },
+      next: { command: 'opsd approve 9f3c2a', by: 'operator' },
     });
+    const texts = (incident as { story: { text: string }[] }).story.map(({ text }) => text);
+    expect(texts).toContain('The configuration of the daemon changed: policy a, limits');
+    expect(texts.join()).toContain('made the plan 9f3c2a');
+    // A hash says nothing.
+    expect(texts.join()).not.toMatch(/abc|def|old/);
   });
 
   test.each([

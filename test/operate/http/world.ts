@@ -88,6 +88,7 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
     resumedFrom: async () => new Map(),
     deadLetters: async () => [],
     lineagesOfRuns: async () => new Map(),
+    stepsOf: async () => [],
     policyVersions: async () => new Map(),
     pendingTriggers: async () => new Map(),
     budgetChangesOf: async () => new Map(),
