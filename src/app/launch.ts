@@ -6,6 +6,8 @@ import { createLogger, type Logger, type LogLevel } from '#foundation/platform/l
 import { packageVersion } from '#foundation/platform/package-version.ts';
 import { systemRandom } from '#foundation/platform/random.ts';
 import { textLog, type TextSink } from '#foundation/platform/text-log.ts';
+import type { CodeEntry } from '#operate/http/access.ts';
+import { SignInCode } from '#operate/http/sign-in-code.ts';
 import type { CurrentSpan, Daemon, DaemonOptions, StartDaemon } from './options.ts';
 
 /** Process environment of the daemon. */
@@ -17,7 +19,9 @@ export interface ProcessIo {
   readonly clock: Clock;
 }
 
-export interface DaemonRun extends Pick<DaemonOptions, 'settleMs' | 'pace'> {
+export interface DaemonRun extends Pick<DaemonOptions, 'settleMs' | 'pace' | 'tour'> {
+  /** Code that signs in over TCP once, as this person. */
+  readonly signIn?: Omit<CodeEntry, 'code'> & { readonly code: string };
   readonly config: Config;
   readonly level: LogLevel;
   /** Destination of log lines; default: standard error. */
@@ -76,6 +80,8 @@ export async function launch(
     ...more,
     settleMs: run.settleMs,
     pace: run.pace,
+    tour: run.tour,
+    entry: run.signIn && { ...run.signIn, code: new SignInCode(run.signIn.code) },
   });
   function announce(config: Config): void {
     const { address: url, hooks, probes, socketPath: socket } = daemon;

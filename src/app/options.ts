@@ -10,13 +10,14 @@ import type { AuditCounts } from '#automate/ledger/counted-audit.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { HandedCounts } from '#observe/metrics/family-tables.ts';
 import type { ReloadOutcome } from '#operate/api/api-deps.ts';
+import type { ServerDeps } from '#operate/server.ts';
 import type { ReloadState } from './reloader.ts';
 
 export type StartDaemon = (config: Config, options: DaemonOptions) => Promise<Daemon>;
 
 export type CurrentSpan = () => { readonly traceId: string; readonly spanId: string } | undefined;
 
-export interface DaemonOptions {
+export interface DaemonOptions extends Pick<ServerDeps, 'tour' | 'entry'> {
   readonly clock: Clock;
   readonly random: Random;
   readonly env: Readonly<Record<string, string | undefined>>;

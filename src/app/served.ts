@@ -74,6 +74,8 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     labels: () => metrics.labelUse(),
     ...readingPorts(generation, { storage, options }),
     links: [],
+    tour: options.tour,
+    entry: options.entry,
     version: options.version,
     startedAt,
   };

@@ -6,7 +6,7 @@ import type { Logger } from '#foundation/platform/logger.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { ListenAddress } from '#foundation/settings/blocks.ts';
 import type { ApiDeps } from './api/api-deps.ts';
-import { LOCAL_ACCESS, type Access, type ApiToken, type Role } from './http/access.ts';
+import { LOCAL_ACCESS, type Access, type ApiToken, type CodeEntry, type Role } from './http/access.ts';
 import type { ListenerSecurity } from './http/listener-security.ts';
 import { startListener, type RunningServer } from './http/http-listener.ts';
 import { metricsFormat, type MetricsFormat } from './http/metrics-format.ts';
@@ -25,6 +25,7 @@ export interface ServerDeps extends ApiDeps, PageDeps {
   metrics(format: MetricsFormat): Promise<SharedBody & { readonly contentType: string }>;
   /** Tokens and roles for TCP. Without tokens and users it is read-only. */
   readonly tokens?: readonly ApiToken[];
+  readonly entry?: CodeEntry | undefined;
   /** Web configuration for TCP, with its users. */
   readonly security?: ListenerSecurity;
   /** Additional names of the daemon for requests over TCP. */
@@ -81,6 +82,9 @@ export async function startServer(
     passwords: new Passwords(comparer),
     sessions: new Sessions(clock),
     signIns: new SignInLimit(clock),
+    get entry() {
+      return deps.entry;
+    },
     get anonymous() {
       return deps.anonymous ?? 'viewer';
     },

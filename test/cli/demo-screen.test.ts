@@ -21,7 +21,8 @@ test.each([
     clock: systemClock,
     readInput: () => Promise.resolve(''),
   });
-  screen.show({ address: 'http://127.0.0.1:1', socketPath: '/tmp/a b/opsd.sock' })[Symbol.dispose]();
+  screen.show({ address: 'http://127.0.0.1:1', socketPath: '/tmp/a b/opsd.sock' }, 'c-1')[Symbol.dispose]();
+  expect(shown).toMatch(/^Open http:\/\/127\.0\.0\.1:1\/sign-in\?code=c-1$/m);
   expect(shown).toContain(`${program} plan resume-billing --socket '/tmp/a b/opsd.sock'`);
   expect(shown).toContain(`${program} pause --reason 'to see it stop' --socket '/tmp/a b/opsd.sock'`);
 });

@@ -50,7 +50,7 @@ test('figures agree with the service; a campaign stops and continues, a prune, a
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url },
   });
   const running = await until({ what: 'the addresses are printed' }, () =>
-    demo.stdout().includes('\n') ? (JSON.parse(demo.stdout()) as Running) : undefined,
+    demo.stdout().includes('\n') ? (JSON.parse(demo.stdout().split('\n')[0]!) as Running) : undefined,
   );
   await Promise.all([figuresAgree(running, spans, time), policiesAct(running)]);
   demo.kill('SIGINT');

@@ -6,11 +6,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import type { Random } from '#foundation/platform/random.ts';
-import { sampleHandlers, type SampleHost } from './handlers.ts';
+import { sampleHandlers, type AppSwitch, type SampleHost } from './handlers.ts';
 
 export interface SampleDestinations extends AsyncDisposable {
   /** Loopback port by host name. */
   readonly hosts: Readonly<Record<SampleHost, number>>;
+  /** True while the application rejects every invoice with 503. */
+  isBroken(): boolean;
+  setBroken(isBroken: boolean): void;
   /** Aborts requests in progress. Idempotent. */
   stop(): Promise<void>;
 }
@@ -22,7 +25,8 @@ export async function startSampleDestinations(deps: {
   readonly clock: Clock;
   readonly random: Random;
 }): Promise<SampleDestinations> {
-  const handlers = sampleHandlers(deps);
+  const app: AppSwitch = { isBroken: false, wasUsed: false };
+  const handlers = sampleHandlers({ ...deps, app });
   const timers = new Set<Timer>();
   const servers: Server[] = [];
   const hosts: Partial<Record<SampleHost, number>> = {};
@@ -79,7 +83,13 @@ export async function startSampleDestinations(deps: {
     await stop();
     throw error;
   }
-  return { hosts: hosts as Record<SampleHost, number>, stop, [Symbol.asyncDispose]: stop };
+  return {
+    hosts: hosts as Record<SampleHost, number>,
+    isBroken: () => app.isBroken,
+    setBroken: (isBroken) => Object.assign(app, { isBroken, wasUsed: true }),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> {

@@ -32,9 +32,16 @@ export interface SampleAnswer {
 
 export type SampleHandler = (request: SampleRequest) => SampleAnswer;
 
+/** Switch of the invoices, for someone who watches. After its first use, no outage comes by itself any more. */
+export interface AppSwitch {
+  isBroken: boolean;
+  wasUsed: boolean;
+}
+
 interface Deps {
   readonly clock: Clock;
   readonly random: Random;
+  readonly app: AppSwitch;
 }
 
 export function sampleHandlers(deps: Deps): Readonly<Record<SampleHost, SampleHandler>> {
@@ -104,15 +111,17 @@ function invoiceWorkflow(deps: Deps): SampleHandler {
     const afterMs = 20 + 80 * random();
     if (body['currency'] === 'XXX') return refuse(422, 'currency XXX is not known', afterMs);
     if (body['approval'] === 'manual') return refuse(503, 'the approval desk does not answer', afterMs);
+    // After the fix, a resumed run succeeds.
+    if (deps.app.isBroken) return refuse(503, 'the ledger is not available', afterMs);
     if (isOut()) breakage.breakDown(body['invoice']);
     if (breakage.isBroken(body['invoice'])) return refuse(503, 'the ledger is not available', afterMs);
     return ok(afterMs);
   };
 }
 
-/** Workflow of onboarding. It fails rarely, and then for longer. */
+/** Workflow of onboarding. It fails rarely, and then for longer than its retries last. */
 function onboardingWorkflow(deps: Deps): SampleHandler {
-  const breakage = new Breakage(deps, { share: 0.001, lastingMs: 60_000, againShare: 0.1 });
+  const breakage = new Breakage(deps, { share: 0.0004, lastingMs: 15_000, againShare: 0.02 });
   return ({ body }) => {
     const afterMs = 20 + 120 * deps.random();
     if (breakage.isBroken(body['customer'])) return refuse(500, 'the welcome template cannot be rendered', afterMs);
@@ -177,7 +186,7 @@ interface OutageOptions {
 }
 
 /** Returns a function that is true during an outage. Outages recur at varying intervals. */
-function outages({ clock, random }: Deps, options: OutageOptions): () => boolean {
+function outages({ clock, random, app }: Deps, options: OutageOptions): () => boolean {
   const about = (ms: number): number => ms * (2 / 3 + (2 / 3) * random());
   let from = clock.monotonic() + options.firstAfterMs;
   let to = from + about(options.lastingMs);
@@ -187,7 +196,7 @@ function outages({ clock, random }: Deps, options: OutageOptions): () => boolean
       from = to + about(options.everyMs);
       to = from + about(options.lastingMs);
     }
-    return now >= from;
+    return now >= from && !app.wasUsed;
   };
 }
 

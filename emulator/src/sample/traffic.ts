@@ -62,7 +62,7 @@ const DEFAULT_BUDGET_USD = 150;
 
 const MAX_IN_FLIGHT = 8;
 /** Mean messages per second, outside of bursts, with the amplitude and period of its variation. */
-const MEAN_RATE = 5.2;
+const MEAN_RATE = 8;
 const SWING = 2;
 const SWING_MS = 240_000;
 

@@ -8,13 +8,14 @@ const SECOND = 1_000;
 
 function world(seed = 1) {
   const clock = new ManualClock(Date.UTC(2026, 10, 20));
-  const handlers = sampleHandlers({ clock, random: seededRandom(seed) });
+  const app = { isBroken: false, wasUsed: false };
+  const handlers = sampleHandlers({ clock, random: seededRandom(seed), app });
   const invoice = (number: number, more: object = {}): SampleAnswer =>
     handlers['app.shop.example']({
       path: '/api/workflows/invoice',
       body: { invoice: number, currency: 'EUR', ...more },
     });
-  return { clock, handlers, invoice };
+  return { app, clock, handlers, invoice };
 }
 
 /** Returns the share of successful responses. */
@@ -63,6 +64,21 @@ describe('invoices', () => {
     expect(worst).toBe(0);
     expect(recovered).toBeGreaterThan(300);
   });
+});
+
+test('while someone has broken them, all invoices fail; then a resumed one succeeds, and no outage comes by itself', async () => {
+  const { app, clock, handlers, invoice } = world();
+  app.isBroken = true;
+  app.wasUsed = true;
+  expect(successOf(100, invoice)).toBe(0);
+  const onboarding = handlers['app.shop.example']({ path: '/api/workflows/onboarding', body: { customer: 2 } });
+  expect([onboarding.status, invoice(1, { currency: 'XXX' }).status]).toEqual([500, 422]);
+  app.isBroken = false;
+  expect(successOf(1_000, (index) => invoice(index + 1_000))).toBeGreaterThan(0.98);
+  for (let second = 0; second < 3_600; second += 1) {
+    expect(successOf(20, (index) => invoice(second * 20 + index))).toBeGreaterThan(0.7);
+    await clock.advance(SECOND);
+  }
 });
 
 describe('mail', () => {

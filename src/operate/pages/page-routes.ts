@@ -8,6 +8,7 @@ import { flowControlPage } from './flow-control.ts';
 import { ASSET_ROUTES } from './frame/assets.ts';
 import type { PageRoute } from './frame/page.ts';
 import { SIGN_IN_ROUTES } from './frame/sign-in.ts';
+import { TOUR_ROUTES } from './frame/tour-route.ts';
 import { changeIncident, incidentPage } from './incident.ts';
 import { incidentsPage } from './incidents.ts';
 import { messagePage, messagesPage } from './messages.ts';
@@ -45,5 +46,6 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   { path: '/sources', method: 'GET', handle: sourcesPage },
   ...PAUSE_ROUTES,
   ...SIGN_IN_ROUTES,
+  ...TOUR_ROUTES,
   ...ASSET_ROUTES,
 ];

@@ -27,6 +27,7 @@ const OTHERS: Readonly<Record<string, Needs>> = {
   'GET /sign-in': 'nothing',
   'POST /sign-in': 'nothing',
   'POST /sign-out': 'viewer',
+  'POST /tour/x': 'operator',
   'POST /api/v1/explain': 'viewer',
   'POST /api/v1/operations/get-flow-control': 'viewer',
   'POST /api/v1/operations/publish': 'operator',

@@ -9,7 +9,9 @@ import type { Reply } from '../../http/reply.ts';
 import type { Route, RouteContext } from '../../http/route.ts';
 import { timePiece, type Cell, type Html } from '../../show/cell.ts';
 import { html } from '../../show/html.ts';
+import type { Tour } from '../../show/tour.ts';
 import { SCRIPT, STYLE_SHEET } from './assets.ts';
+import { tourPiece } from './tour.ts';
 
 interface PageLink {
   readonly label: string;
@@ -19,6 +21,7 @@ interface PageLink {
 export interface PageDeps extends ApiDeps {
   /** Additional links on the pages. */
   readonly links: readonly PageLink[];
+  readonly tour?: Tour | undefined;
 }
 
 export type PageRoute = Route<PageDeps>;
@@ -102,7 +105,7 @@ const ICON =
   "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Crect%20width='16'%20height='16'%20rx='3'%20fill='%230b57c2'/%3E%3Cpath%20d='M3%209h2l2-5%202%208%202-5h2'%20fill='none'%20stroke='white'%20stroke-width='1.6'/%3E%3C/svg%3E";
 
 function layout(context: PageRequest, page: Page): Html {
-  const { version, replica, startedAt, links, clock } = context.deps;
+  const { version, replica, startedAt, links, clock, tour } = context.deps;
   const { title, windowTitle, continueAt } = page;
   const at = clock.now();
   const refreshSeconds = page.isStill === true ? undefined : refreshOf(context.query);
@@ -126,6 +129,7 @@ function layout(context: PageRequest, page: Page): Html {
         <a class="skip" href="#main">Skip to the content</a>
         <header class="top">${navigation(page, accountOf(context))} ${who(context)}</header>
         <main id="main" class="page">
+          ${tour !== undefined && tourPiece(tour, context.caller, addressOf(context))}
           <div class="head">
             <h1>${page.heading ?? title}</h1>
             <div class="tools">

@@ -1,5 +1,5 @@
 /** Sign-in with a user of the web configuration file, or with a token; and sign-out. */
-import { allow, entrantOf, type Access } from '../../http/access.ts';
+import { allow, entrantOf, entrantOfCode, type Access } from '../../http/access.ts';
 import { readForm, readOpenForm } from '../../http/form.ts';
 import type { Reply } from '../../http/reply.ts';
 import { setSessionCookie } from '../../http/session-cookie.ts';
@@ -15,7 +15,25 @@ export const SIGN_IN_ROUTES: readonly PageRoute[] = [
 
 function signInPage(context: PageContext): Reply {
   const next = ownPath(context.query.get('next'));
-  return context.caller === undefined ? signInForm(context, { next }) : goTo(next);
+  if (context.caller !== undefined) return goTo(next);
+  const code = context.query.get('code');
+  return code === null ? signInForm(context, { next }) : signInByCode(context, code);
+}
+
+/** A link preview, which sends HEAD, does not use the code. */
+function signInByCode(context: PageContext, code: string): Reply {
+  const { access, request } = context;
+  const entrant =
+    access.isLocal || request.method !== 'GET' ? undefined : entrantOfCode(code, access, request.socket.remoteAddress);
+  if (entrant === undefined || access.isLocal) return signInForm(context, { next: '/', hasFailed: 'code' });
+  return showPage(context, {
+    title: 'Signed in',
+    isStill: true,
+    headers: { 'Set-Cookie': setSessionCookie(request, access.sessions.begin(entrant)) },
+    // As a request of this page: browsers send no new session cookie with a link from another site.
+    continueAt: '/',
+    main: html`<p><a href="/">Go to the first page</a></p>`,
+  });
 }
 
 async function signIn(context: PageContext): Promise<Reply> {
@@ -25,7 +43,7 @@ async function signIn(context: PageContext): Promise<Reply> {
   if (access.isLocal || !canSignIn(access)) return goTo(next);
   const given = { user: (form.get('user') ?? '').trim(), secret: form.get('secret') ?? '' };
   const entrant = await entrantOf(given, access, request.socket.remoteAddress);
-  if (entrant === undefined) return signInForm(context, { next, user: given.user, hasFailed: true });
+  if (entrant === undefined) return signInForm(context, { next, user: given.user, hasFailed: 'secret' });
   return goTo(next, { 'Set-Cookie': setSessionCookie(request, access.sessions.begin(entrant)) });
 }
 
@@ -50,15 +68,20 @@ export function ownPath(text: string | null): string {
 interface SignInState {
   readonly next: string;
   readonly user?: string;
-  readonly hasFailed?: true;
+  readonly hasFailed?: 'secret' | 'code';
 }
+
+const FAILURES = {
+  secret: 'The user, password or token is wrong.',
+  code: 'The code of this address is wrong or was used. It signs in one browser once, on the machine of the daemon. Each start prints a new address.',
+};
 
 function signInForm(context: PageContext, { next, user, hasFailed }: SignInState): Reply {
   return showPage(context, {
     title: 'Sign in',
     isStill: true,
     status: hasFailed ? 401 : 200,
-    main: html`${hasFailed && html`<p class="notice trouble" role="alert">The user, password or token is wrong.</p>`}
+    main: html`${hasFailed && html`<p class="notice trouble" role="alert">${FAILURES[hasFailed]}</p>`}
     ${canSignIn(context.access) ? fields(context.access, next, user) : noOneCan(context.access)}`,
   });
 }

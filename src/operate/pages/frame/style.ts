@@ -50,6 +50,8 @@ p, li, dd { overflow-wrap: anywhere; }
 .head h1 .state { font-weight: inherit; white-space: normal; }
 .head p { margin: 0; color: var(--faint); }
 .head .tools { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 16px; margin-left: auto; color: var(--faint); font-size: 13px; }
+.tour { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 16px; margin: 0 0 12px; padding: 8px 12px; background: var(--busy-wash); border-radius: 8px; }
+.tour p { margin: 0; } .tour ol { display: flex; flex-wrap: wrap; flex: 1 1 auto; gap: 0 24px; margin: 0; padding-left: 20px; } .tour form { margin: 0; }
 .lead { margin: 0; color: var(--faint); }
 .menu { position: relative; } .menu summary { cursor: pointer; }
 .menu ul { position: absolute; right: 0; z-index: 2; min-width: 10em; margin: 4px 0 0; padding: 4px; list-style: none; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; box-shadow: 0 4px 16px rgb(0 0 0 / 16%); }
