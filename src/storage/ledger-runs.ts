@@ -1,7 +1,7 @@
 /** Policy runs. */
 import type { Reports } from '#automate/ledger/reports.ts';
 import type { Runs } from '#automate/ledger/runs.ts';
-import { all, get } from './database.ts';
+import { all, get, type Dialect } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 import { RUN_COLUMNS, runOf, type RunRow } from './ledger-rows.ts';
 
@@ -16,6 +16,13 @@ export const LAST_RUNS = `
 export const LAST_STOPS =
   'SELECT policy, max(at) AS at FROM runs WHERE stopped_by = ? AND at > ? GROUP BY policy ORDER BY policy';
 
+/** Query that reads only the newest `?2` runs of each policy in `?1`. */
+export const recentRunsQuery = ({ wanted }: Dialect): string => `SELECT ${RUN_COLUMNS}
+  FROM (SELECT wanted.value AS name FROM ${wanted('?1')}) AS names CROSS JOIN runs
+  WHERE policy = name AND id >= coalesce(
+    (SELECT q.id FROM runs q WHERE q.policy = name ORDER BY q.id DESC LIMIT 1 OFFSET CAST(?2 AS BIGINT) - 1), 0)
+  ORDER BY id DESC`;
+
 const NEWEST = `SELECT ${RUN_COLUMNS} FROM runs ORDER BY id DESC LIMIT ?`;
 const NEWEST_OF_POLICY = `SELECT ${RUN_COLUMNS} FROM runs WHERE policy = ? ORDER BY id DESC LIMIT ?`;
 const INSERT = 'INSERT INTO runs (policy, account, plan_id, at, cause) VALUES (?, ?, ?, ?, ?) RETURNING id';
@@ -23,7 +30,8 @@ const UPDATE = `UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted
     plan_id = coalesce(?, plan_id)
   WHERE id = ? RETURNING policy, account`;
 
-export function createRuns({ database, write }: Journal): Runs & Pick<Reports, 'lastRuns' | 'runs'> {
+export function createRuns({ database, write }: Journal): Runs & Pick<Reports, 'lastRuns' | 'recentRuns' | 'runs'> {
+  const recent = recentRunsQuery(database.dialect);
   return {
     beginRun: async ({ policy, account, id: plan, hash, trigger, effectiveMode, chosen, manual }, at) =>
       write(function* (tell) {
@@ -67,6 +75,8 @@ export function createRuns({ database, write }: Journal): Runs & Pick<Reports, '
       const rows = await database.read(all<{ policy: string; at: number }>(LAST_STOPS, guard, since));
       return new Map(rows.map(({ policy, at }) => [policy, at]));
     },
+    recentRuns: async (policies, limit) =>
+      (await database.read(all<RunRow>(recent, JSON.stringify(policies), limit))).map(runOf),
     lastRuns: async () => (await database.read(all<RunRow>(LAST_RUNS))).map(runOf),
     async runs({ policy, limit }) {
       const found = policy === undefined ? all<RunRow>(NEWEST, limit) : all<RunRow>(NEWEST_OF_POLICY, policy, limit);

@@ -81,7 +81,7 @@ const READS: Readonly<Record<string, readonly [transactions: number, statements:
   '/api/v1/status': [1, 8],
   '/sources': [0, 0],
   '/api/v1/sources': [0, 0],
-  '/policies': [1, 7],
+  '/policies': [1, 8],
   '/api/v1/policies': [1, 7],
   '/policies/resume-shop-1': [1, 10],
   '/api/v1/policies/resume-shop-1': [1, 10],

@@ -6,6 +6,7 @@ import type { TimelineQuery } from '#automate/ledger/timeline.ts';
 import { all, run, type Database } from '#storage/database.ts';
 import { createHistoryStore } from '#storage/history-store.ts';
 import { timelineQueries, createTimeline } from '#storage/ledger-timeline.ts';
+import { recentRunsQuery } from '#storage/ledger-runs.ts';
 import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
 import { createTotals } from '#storage/totals.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -128,6 +129,20 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
     expect((await minutes()).map((at) => (at - T0) / MINUTE)).toEqual([0, 1, 2, 3, 4, 5]);
     await history.addSample(sample('a', T0 + 25 * HOUR + 3 * MINUTE));
     expect((await minutes()).map((at) => (at - T0) / MINUTE)).toEqual([3, 4, 5, 1_503]);
+  });
+
+  test('the newest runs of each policy are read, newest first', async () => {
+    const { database } = await opened(open);
+    const policies = ['often', 'often', 'rarely', 'often', 'gone', 'often'];
+    for (const policy of policies)
+      await database.transaction(run("INSERT INTO runs (policy, account, at, cause) VALUES (?, 'a', 1, '{}')", policy));
+    const newest = await database.read(all(recentRunsQuery(database.dialect), '["often","rarely","never"]', 3));
+    expect(newest.map(({ id, policy }) => [id, policy])).toEqual([
+      [6, 'often'],
+      [4, 'often'],
+      [3, 'rarely'],
+      [2, 'often'],
+    ]);
   });
 
   test('repairs are counted by the time of their outcome', async () => {

@@ -8,7 +8,7 @@ import { createCaps, ITEMS, oldestQuery, SLICE_MS } from '#storage/ledger-caps.t
 import { historyQueries } from '#storage/ledger-history.ts';
 import { WORK_LIST } from '#storage/ledger-intents.ts';
 import { forgettable } from '#storage/ledger-retention.ts';
-import { LAST_RUNS, LAST_STOPS } from '#storage/ledger-runs.ts';
+import { LAST_RUNS, LAST_STOPS, recentRunsQuery } from '#storage/ledger-runs.ts';
 import { PENDING_WITH_KEY, selectPendingTriggers } from '#storage/ledger-triggers.ts';
 import { usageQueries } from '#storage/ledger-usage.ts';
 import { MIGRATIONS } from '#storage/schema.ts';
@@ -32,6 +32,7 @@ const QUERIES: readonly (readonly [string, string])[] = [
   ...Object.entries(ACTION_QUERIES),
   ['actions of a plan', `SELECT i.id FROM intents i ${ofPlan(dialect)}`],
   ['last runs', LAST_RUNS],
+  ['recent runs', recentRunsQuery(dialect)],
   ['last stops', LAST_STOPS],
   ['raises', RAISES],
   ...Object.entries(budgetQueries(dialect)),

@@ -33,6 +33,8 @@ export interface Reports {
   actionsOf(policy: string, plan?: PlanPeriod): Promise<readonly ActionRecord[]>;
   action(id: number): Promise<ActionRecord | undefined>;
   runs(filter: { readonly policy?: string; readonly limit: number }): Promise<readonly RunRecord[]>;
+  /** The newest runs of each of these policies, newest first. */
+  recentRuns(policies: readonly string[], limit: number): Promise<readonly RunRecord[]>;
   /** The last run of each policy. */
   lastRuns(): Promise<readonly RunRecord[]>;
   /** Number of intents with unknown outcome, by policy. */

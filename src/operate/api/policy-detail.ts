@@ -6,7 +6,7 @@ import { statusOf, type StatusDeps } from './status.ts';
 import { presentOutages, readStored, runViews } from './stored-status.ts';
 import { storedPlanView } from './stored-plans.ts';
 
-const MOST_RUNS = 20;
+const MOST_RUNS = 50;
 const MOST_PLANS = 20;
 
 /** @returns the names of the policies if none has this name @throws if the store cannot be read */

@@ -8,6 +8,7 @@ import {
 import type { AccountSpend, BudgetView, RaiseView, SpendDay, SpendView } from '../contract/readings.ts';
 import type { ApiDeps } from './api-deps.ts';
 import type { DimensionCounts } from './reading-ports.ts';
+import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
 import { sourceViews } from './status.ts';
 
 const MOST_RAISES = 100;
@@ -45,12 +46,15 @@ function spendOf(
   const [stats] = batch?.rows ?? [];
   const { requestsLastDay: _requests, ...projected } = stats?.spend ?? {};
   const source = sourceViews(board).find((one) => one.account === account && one.collector === 'accountStats');
+  const now = clock.now();
+  const days = daysOf(stats?.dailyBillings ?? [], stats?.dailyRequests ?? []).filter(({ at }) => at <= now);
   return {
     account,
     readAt: batch?.at,
     ...projected,
-    budget: known && budgetView(known, clock.now()),
-    days: daysOf(stats?.dailyBillings ?? [], stats?.dailyRequests ?? []),
+    budget: known && budgetView(known, now),
+    days,
+    month: batch && monthSeries(days, { ...projected, at: batch.at }),
     raises: raises.slice(-MOST_RAISES).toReversed().map(raiseView),
     dimension: dimension?.name,
     byValue: dimension?.counts ?? [],
@@ -73,6 +77,44 @@ function finite(usd: number): number | null {
 }
 
 const DAY_MS = 86_400_000;
+/** Whole days of which the lowest and the highest bound the forecast, and their least number. */
+const BAND_DAYS = 7;
+const LEAST_BAND_DAYS = 3;
+
+function monthSeries(
+  days: readonly SpendDay[],
+  {
+    at,
+    monthUsd,
+    paceUsd,
+  }: { readonly at: number; readonly monthUsd?: number | undefined; readonly paceUsd?: number | undefined },
+): AccountSpend['month'] {
+  if (monthUsd === undefined) return undefined;
+  const from = startOfMonth(monthOf(at));
+  const today = Math.floor(at / DAY_MS) * DAY_MS;
+  const starts = Array.from(
+    { length: (startOfMonth(monthOf(at) + 1) - from) / DAY_MS },
+    (_, day) => from + day * DAY_MS,
+  );
+  const usd = new Map(days.map((day) => [day.at, day.usd]));
+  let sum: number | undefined = 0;
+  const spentUsd = starts.map((start) => {
+    const ofDay = usd.get(start);
+    sum = sum === undefined || ofDay === undefined ? undefined : sum + ofDay;
+    return start > today ? null : start === today ? monthUsd : (sum ?? null);
+  });
+  const projected = (pace: number | undefined) =>
+    starts.map((start) =>
+      start < today || pace === undefined
+        ? null
+        : monthUsd + (start === today ? 0 : (pace * (start + DAY_MS - at)) / DAY_MS),
+    );
+  const whole = Array.from({ length: BAND_DAYS }, (_, ago) => usd.get(today - (ago + 1) * DAY_MS));
+  const known = whole.filter((value) => value !== undefined);
+  const bound = (of: (...values: number[]) => number) =>
+    projected(known.length < LEAST_BAND_DAYS ? undefined : of(...known));
+  return { from, spentUsd, forecastUsd: projected(paceUsd), lowUsd: bound(Math.min), highUsd: bound(Math.max) };
+}
 
 interface Point {
   readonly at: number;

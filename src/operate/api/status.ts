@@ -4,7 +4,8 @@ import type { Condition } from '#automate/ledger/commands.ts';
 import type { BoardReader, CollectorStatus } from '#observe/observations/board.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { outageViews } from '../situation/outages.ts';
-import type { ApiDeps } from './api-deps.ts';
+import type { ApiDeps, LedgerReader } from './api-deps.ts';
+import { runView } from './run-views.ts';
 import {
   NOT_READ,
   presentOutages,
@@ -13,6 +14,7 @@ import {
   type Status,
   type StoredFacts,
 } from './stored-status.ts';
+import type { RunView } from '../contract/policies.ts';
 import type { ReconciliationView, SourceView } from '../contract/status.ts';
 import { judge } from './verdict.ts';
 
@@ -51,6 +53,33 @@ export async function readStatus(deps: StatusDeps, actionLimit: number, signal?:
     .view((ledger) => readStored(deps, ledger, { actionLimit, outages }), signal)
     .catch((error: unknown) => ({ ...NOT_READ, error: errorMessage(error) }));
   return statusOf(deps, outages, read);
+}
+
+/** Maximum number of runs on a page of policies: fewer of each policy if there are many. */
+const MOST_RUNS = 600;
+const MOST_OF_POLICY = 50;
+const LEAST_OF_POLICY = 10;
+
+/** Status, and the newest runs of each policy, newest first. The last one is the same as in the status. */
+export async function readPolicies(
+  deps: StatusDeps,
+  signal?: AbortSignal,
+): Promise<Status & { readonly runs: readonly RunView[] }> {
+  const outages = presentOutages(deps);
+  const read = async (ledger: LedgerReader) => {
+    const stored = await readStored(deps, ledger, { actionLimit: 0, outages });
+    const names = stored.policies.map(({ name }) => name);
+    const limit = Math.min(MOST_OF_POLICY, Math.max(LEAST_OF_POLICY, Math.floor(MOST_RUNS / names.length)));
+    return { stored, runs: names.length === 0 ? [] : await ledger.recentRuns(names, limit) };
+  };
+  const { stored, runs } = await deps.ledger
+    .view(read, signal)
+    .catch((error: unknown) => ({ stored: { ...NOT_READ, error: errorMessage(error) }, runs: [] }));
+  const last = new Map(stored.policies.map(({ name, lastRun }) => [name, lastRun]));
+  const views = runs
+    .map(runView)
+    .map((run) => ({ ...run, ...(last.get(run.policy)?.id === run.id && last.get(run.policy)) }));
+  return { ...statusOf(deps, outages, stored), runs: views };
 }
 
 /** Facts of the daemon's memory, with those of the store. */

@@ -119,6 +119,8 @@ export type CanaryView = CanariesView['canaries'][number];
 /** US dollars per month. */
 const amount = s.orNull(s.dollars('Null if unlimited.'));
 
+const amounts = (description: string) => s.listOf(s.orNull(s.dollars()), description);
+
 /** Amounts are US dollars. An absent amount is unknown. */
 const accountSpend = s.named(
   'AccountSpend',
@@ -143,8 +145,18 @@ const accountSpend = s.named(
         isOutdated: s.flag('True if it is too old to act on.'),
       }),
     ),
-    // Whole days and the current one (UTC), oldest first.
+    // Whole days and the current one (UTC), oldest first; none of the future.
     days: s.listOf(s.object({ at: s.time(), usd: s.opt(s.dollars()), requests: s.opt(s.number()) })),
+    // Absent without a fresh amount of the month. Values are those at the end of each day (UTC), and now for today.
+    month: s.opt(
+      s.object({
+        from: s.time('Start of the month.'),
+        spentUsd: amounts('Billed in the month up to today. Null after it, and if a day is unknown.'),
+        forecastUsd: amounts('From today on. Null before it, and without a pace.'),
+        lowUsd: amounts('With the lowest of the last seven whole days. Null if fewer than three are known.'),
+        highUsd: amounts('With the highest of these days.'),
+      }),
+    ),
     // Changes that may have had an effect, newest first, at most 100.
     raises: s.listOf(
       s.object({

@@ -1,24 +1,30 @@
 /** Page of the policies: mode, last and next run, and what holds each of them. */
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { runNumbersText } from '#foundation/domain/counted.ts';
+import { formatAge } from '#foundation/domain/time-text.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
-import { readStatus } from '../api/status.ts';
-import type { PolicyView } from '../contract/policies.ts';
+import { readPolicies } from '../api/status.ts';
+import type { PolicyView, RunView } from '../contract/policies.ts';
 import { policyAnchor } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
 import { pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { campaigns } from '../show/campaigns.ts';
 import { policyLink } from '../show/paths.ts';
-import { type Cell, moment, section, state, sub, table, timePiece, type Tone, wide } from '../show/cell.ts';
+import { type Cell, type Look, moment, section, state, sub, table, timePiece, type Tone, wide } from '../show/cell.ts';
 import { html, long } from '../show/html.ts';
 
+/** Maximum characters of a title. */
+const MOST_TITLE = 200;
+
 export async function policiesPage(context: PageContext): Promise<Reply> {
-  const { policies: rows, at, storeError } = withCommands(context, await readStatus(context.deps, 0, context.signal));
+  const read = withCommands(context, await readPolicies(context.deps, context.signal));
+  const { policies: rows, at, storeError } = read;
+  const runs = Map.groupBy(read.runs, ({ policy }) => policy);
   return showPage(context, {
     title: 'Policies',
     section: '/policies',
     main: html`${storeError !== undefined && html`<p class="notice trouble">The store cannot be read: ${storeError}</p>`}
-    ${section('policies', 'Policies of the configuration', policies(rows, at, pageCommand(context)))}
+    ${section('policies', 'Policies of the configuration', policies(rows, { runs, now: at, command: pageCommand(context) }))}
     ${campaigns(
       rows.flatMap((row) => row.campaigns),
       at,
@@ -26,7 +32,13 @@ export async function policiesPage(context: PageContext): Promise<Reply> {
   });
 }
 
-function policies(rows: readonly PolicyView[], now: number, command: OwnCommand): Cell {
+interface Shown {
+  readonly runs: ReadonlyMap<string, readonly ShownRun[]>;
+  readonly now: number;
+  readonly command: OwnCommand;
+}
+
+function policies(rows: readonly PolicyView[], { runs, now, command }: Shown): Cell {
   return table<PolicyView>({
     caption: html`To see what a policy would do now, make a plan on its page, or run
       <code>${command('plan POLICY')}</code>. A plan changes nothing until it is applied.`,
@@ -40,23 +52,57 @@ function policies(rows: readonly PolicyView[], now: number, command: OwnCommand)
         row.description !== undefined && html`<span class="sub block">${long(row.description)}</span>`,
         html`<span class="sub block">${row.action} · ${row.account} · ${row.source}</span>`,
       ]),
-      Mode: wide(modeOf),
-      'Last run': (row) => (row.lastRun === undefined ? undefined : moment(row.lastRun.at, now)),
-      Outcome: wide((row) => outcomeOf(row, now)),
+      Mode: modeOf,
+      'Last runs': wide((row) => [runStrip(runs.get(row.name) ?? [], now), outcomeOf(row, now)]),
       'Next run': (row) => [moment(row.nextRunAt, now), sub(row.schedule), pendingTrigger(row, now)],
       Owner: wide((row) => row.owner),
     },
   });
 }
 
-export function modeOf(row: PolicyView): Cell {
-  const probation = row.probationLeft ?? 0;
-  const trial = probation > 0 && sub(`on probation: ${counted(probation, 'more audit run')}`);
-  if (row.effectiveMode === row.mode) return [state(row.mode === 'off' ? 'off' : 'ok', row.mode), trial];
+export type ShownRun = Omit<RunView, 'policy' | 'account'>;
+
+const TONE_LOOK: Readonly<Partial<Record<Tone, Look>>> = { attention: 'attention', trouble: 'trouble', ok: 'ok' };
+/** A run with an effect is higher than one that was stopped, and that is higher than one with nothing to do. */
+const [HIGH, MIDDLE, LOW] = [3, 2, 0];
+
+/** Row of the runs, the newest one last. */
+export function runStrip(newestFirst: readonly ShownRun[], now: number): Cell {
+  if (newestFirst.length === 0) return html`<span class="faint">no run so far</span>`;
+  const counts = new Map<string, number>();
+  const items = newestFirst.toReversed().map((run) => {
+    const { at, outcome, detail } = run;
+    const word = outcome.replaceAll('_', ' ');
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+    const isQuiet = outcome === 'nothing_to_do';
+    return {
+      look: isQuiet ? ('faint' as const) : (TONE_LOOK[RUN_TONE[outcome]] ?? 'busy'),
+      height: isQuiet ? LOW : outcome === 'acted' || RUN_TONE[outcome] === 'trouble' ? HIGH : MIDDLE,
+      text: `${formatAge(at, now)}: ${word}; ${runNumbersText(run)}${detail === undefined ? '' : `; ${detail}`}`.slice(
+        0,
+        MOST_TITLE,
+      ),
+    };
+  });
+  const words = [...counts].map(([word, count]) => `${formatCount(count)} ${word}`);
+  return { piece: 'strip', items, highest: HIGH, about: `last ${counted(items.length, 'run')}: ${words.join(', ')}` };
+}
+
+const MODES: Readonly<Record<PolicyView['mode'], readonly [tone: Tone, word: string]>> = {
+  off: ['off', 'off'],
+  audit: ['watch', 'watches'],
+  approve: ['ask', 'asks'],
+  enforce: ['ok', 'acts'],
+};
+
+export function modeOf({ mode, effectiveMode, reducedBy, probationLeft = 0 }: PolicyView): Cell {
+  const [tone, word] = MODES[effectiveMode];
+  const configured =
+    mode === effectiveMode ? '' : `, configured as ${mode}${reducedBy === undefined ? '' : `: ${reducedBy}`}`;
   return [
-    state('attention', row.effectiveMode),
-    sub(`configured as ${row.mode}${row.reducedBy === undefined ? '' : `: ${row.reducedBy}`}`),
-    trial,
+    state(mode === effectiveMode ? tone : 'attention', word),
+    sub(`${effectiveMode === 'off' ? '' : effectiveMode}${configured}`.replace(/^, /, '')),
+    probationLeft > 0 && sub(`on probation: ${counted(probationLeft, 'more audit run')}`),
   ];
 }
 
@@ -96,6 +142,8 @@ export function outcomeOf(row: PolicyView, now: number): Cell {
   if (run === undefined) return since;
   return [
     state(RUN_TONE[run.outcome], run.outcome.replaceAll('_', ' ')),
+    ' ',
+    moment(run.at, now),
     sub(runNumbersText(run)),
     sub(run.detail),
     since,

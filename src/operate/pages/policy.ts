@@ -1,9 +1,10 @@
 /** Page of one policy: mode, what holds it, its plans and runs; with the dry run, the pause and its end. */
+import { runNumbersText } from '#foundation/domain/counted.ts';
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import { requirePolicy } from '../api/command-routes.ts';
 import { refusedError } from '../api/implement.ts';
-import { counted, formatCount } from '../api/format.ts';
-import type { PolicyDetail, RunView } from '../contract/policies.ts';
+import { counted } from '../api/format.ts';
+import type { PolicyDetail } from '../contract/policies.ts';
 import type { PolicyTestResults } from '../api/reading-ports.ts';
 import { requestedPolicy } from '../api/reading-routes.ts';
 import { allow, mayUse } from '../http/access.ts';
@@ -16,22 +17,12 @@ import { campaigns } from '../show/campaigns.ts';
 import { planPath } from '../show/paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain } from './plan-parts.ts';
-import { modeOf, outcomeOf, pendingTrigger, RUN_TONE } from './policies.ts';
-import {
-  blockText,
-  type Cell,
-  facts,
-  idLink,
-  idText,
-  moment,
-  numberColumn,
-  section,
-  state,
-  sub,
-  table,
-  wide,
-} from '../show/cell.ts';
+import { modeOf, pendingTrigger, RUN_TONE, runStrip, type ShownRun } from './policies.ts';
+import { blockText, type Cell, facts, idLink, idText, moment, section, state, sub, table, wide } from '../show/cell.ts';
 import { clipped, html, long } from '../show/html.ts';
+
+/** Maximum number of runs in the table. */
+const MOST_ROWS = 20;
 
 export async function policyPage(context: PageContext): Promise<Reply> {
   const { deps, id, query } = context;
@@ -49,15 +40,17 @@ export async function policyPage(context: PageContext): Promise<Reply> {
     windowTitle: `Policy ${policy.name}`,
     section: '/policies',
     main: html`${policyFacts(detail)}
-      <div class="acts">
+    ${
+      mayUse(context, 'operator') &&
+      html`<div class="acts">
         ${dryRunForm(context)} ${isPaused ? liftForm(context, policy.name) : pauseForm(context, policy.name)}
         ${haltForms(context, policy.name, policy.campaigns)}
-      </div>
-      ${activeConditions({ ...detail, plans: pending, approvals }, context)}
-      ${pendingPlans({ plans: pending, at }, pageCommand(context))} ${campaigns(policy.campaigns, at)}
-      ${versions(detail)}
-      ${section('tests', 'Policy tests', hasTests ? testResults(await deps.policyTests(id)) : testsLink(id, canTest))}
-      ${section('runs', 'Last runs', runsTable(detail.runs, at))}`,
+      </div>`
+    }
+    ${activeConditions({ ...detail, plans: pending, approvals }, context)}
+    ${pendingPlans({ plans: pending, at }, pageCommand(context))} ${campaigns(policy.campaigns, at)} ${versions(detail)}
+    ${section('tests', 'Policy tests', hasTests ? testResults(await deps.policyTests(id)) : testsLink(id, canTest))}
+    ${section('runs', 'Last runs', runsTable(detail.runs.slice(0, MOST_ROWS), at))}`,
   });
 }
 
@@ -114,9 +107,10 @@ function settingAt(scope: unknown, path: string): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value);
 }
 
-function policyFacts({ policy, at }: PolicyDetail): Cell {
+function policyFacts({ policy, runs, at }: PolicyDetail): Cell {
+  const { lastRun } = policy;
   return html`${policy.description !== undefined && html`<p>${long(policy.description)}</p>`}
-  ${facts({ Mode: modeOf(policy), Action: [policy.action, sub(policy.account)], 'Last run': policy.lastRun && [moment(policy.lastRun.at, at), outcomeOf(policy, at)], Held: policy.held && `${policy.held.guard}: ${policy.held.reason}`, 'Next run': [moment(policy.nextRunAt, at), sub(policy.schedule), pendingTrigger(policy, at)], Owner: policy.owner, 'Defined in': idText(policy.source) })}`;
+  ${facts({ Mode: modeOf(policy), Action: [policy.action, sub(policy.account)], 'Last runs': [runStrip(runs, at), lastRun && [state(RUN_TONE[lastRun.outcome], lastRun.outcome.replaceAll('_', ' ')), ' ', moment(lastRun.at, at), sub(runNumbersText(lastRun))]], Held: policy.held && `${policy.held.guard}: ${policy.held.reason}`, 'Next run': [moment(policy.nextRunAt, at), sub(policy.schedule), pendingTrigger(policy, at)], Owner: policy.owner, 'Defined in': idText(policy.source) })}`;
 }
 
 function dryRunForm(context: PageContext): Cell {
@@ -181,10 +175,8 @@ function keepForm(context: PageContext, plan: Plan): Cell {
   return form && html`<div class="acts">${form}</div>`;
 }
 
-type Run = Omit<RunView, 'policy' | 'account'>;
-
-function runsTable(runs: readonly Run[], at: number): Cell {
-  return table<Run>({
+function runsTable(runs: readonly ShownRun[], at: number): Cell {
+  return table<ShownRun>({
     caption: 'Newest first.',
     rows: runs,
     empty: 'No run so far. Each run of this policy appears here with its outcome.',
@@ -192,9 +184,7 @@ function runsTable(runs: readonly Run[], at: number): Cell {
       Time: (row) => moment(row.at, at),
       Trigger: (row) => row.trigger,
       Outcome: (row) => state(RUN_TONE[row.outcome], row.outcome.replaceAll('_', ' ')),
-      Matched: numberColumn((row) => row.matched !== undefined && formatCount(row.matched)),
-      'Acted on': numberColumn((row) => formatCount(row.acted)),
-      Left: numberColumn((row) => row.backlog !== undefined && formatCount(row.backlog)),
+      Entries: wide(runNumbersText),
       Reason: wide((row) => row.detail),
     },
   });

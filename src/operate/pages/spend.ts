@@ -1,17 +1,18 @@
 /** Page of the spend of the month, by account. */
-import { formatCount, formatTime } from '../api/format.ts';
+import { formatCount } from '../api/format.ts';
 import { fromStore } from '../api/from-store.ts';
 import { knownAccount } from '../api/known-account.ts';
 import { readSpend } from '../api/spend.ts';
 import type { Reply } from '../http/reply.ts';
 import { queryFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { bars, type Cell, facts, moment, numberColumn, section, state, sub, table, whole, wide } from '../show/cell.ts';
+import { type Cell, figures, moment, numberColumn, section, state, table, timeChart, wide } from '../show/cell.ts';
 import { clipped, html } from '../show/html.ts';
 import type { AccountSpend } from '../contract/readings.ts';
 
 /** Maximum number of shown days. */
 const MOST_DAYS = 31;
+const DAY_MS = 86_400_000;
 
 export async function spendPage(context: PageContext): Promise<Reply> {
   const { deps, query, signal } = context;
@@ -39,34 +40,101 @@ function accountPart(spend: AccountSpend, at: number, index: number): Cell {
     id,
     spend.account,
     html`${spend.readAt === undefined && html`<p class="notice attention">No fresh statistics: the amounts are unknown.</p>`}
-    ${facts({ 'This month': dollars(spend.monthUsd), 'Forecast for the month': dollars(spend.forecastUsd), Budget: budget(spend), 'Budget exhausted (forecast)': spend.exhaustedAt !== undefined && [state('trouble', ''), moment(spend.exhaustedAt, at)], 'Last 24 hours': dollars(spend.last24hUsd), 'Median day': dollars(spend.medianDayUsd), 'Spend of each day': dailySpend(spend), Read: moment(spend.readAt, at) })}
-    ${days(spend)} ${byValue(spend)} ${raises(spend, at)}`,
+    ${amountFigures(spend, at)} ${monthChart(spend)} ${dayCharts(spend)} ${byValue(spend)} ${raises(spend, at, index)}`,
   );
 }
 
-function budget({ budget: known }: AccountSpend): Cell {
-  if (known === undefined) return ['unknown', sub('set knownBudget in the configuration; no operation reads it')];
-  const origin = known.origin === 'ledger' ? 'set by the daemon' : 'from the configuration';
-  return [dollars(known.knownUsd), sub(origin), known.isOutdated && state('attention', 'too old to act on')];
+function amountFigures(spend: AccountSpend, at: number): Cell {
+  const { monthUsd, forecastUsd, exhaustedAt, last24hUsd, dayBeforeUsd, medianDayUsd, budget: known, readAt } = spend;
+  const ofBudget =
+    monthUsd !== undefined && known?.knownUsd
+      ? `${Math.round((100 * monthUsd) / known.knownUsd)} % of the budget`
+      : undefined;
+  const exhausted = exhaustedAt !== undefined && [state('trouble', 'exhausted '), moment(exhaustedAt, at)];
+  return figures([
+    {
+      name: 'This month',
+      value: dollars(monthUsd) ?? 'unknown',
+      note: [ofBudget, ofBudget !== undefined && ', ', readAt !== undefined && ['read ', moment(readAt, at)]],
+    },
+    { name: 'Forecast for the month', value: dollars(forecastUsd) ?? 'unknown', note: exhausted || undefined },
+    { name: 'Budget', value: known === undefined ? 'unknown' : dollars(known.knownUsd)!, note: budgetNote(known) },
+    {
+      name: 'Last 24 hours',
+      value: dollars(last24hUsd) ?? 'unknown',
+      note: dayBeforeUsd !== undefined && `day before: ${dollars(dayBeforeUsd)}`,
+    },
+    { name: 'Median day', value: dollars(medianDayUsd) ?? 'unknown' },
+  ]);
 }
 
-function days({ days: rows }: AccountSpend): Cell {
-  return table<AccountSpend['days'][number]>({
-    caption: 'Days (UTC), newest first.',
-    rows: rows.toReversed().slice(0, MOST_DAYS),
-    empty: 'No day is known. The statistics of the management API fill this table.',
-    columns: {
-      Day: (row) => whole(formatTime(row.at).slice(0, 10)),
-      Spend: numberColumn((row) => dollars(row.usd)),
-      Requests: numberColumn((row) => row.requests !== undefined && formatCount(row.requests)),
-    },
+function budgetNote(known: AccountSpend['budget']): Cell {
+  if (known === undefined) return 'set knownBudget in the configuration; no operation reads it';
+  if (known.isOutdated) return state('attention', 'too old to act on');
+  return known.origin === 'ledger' ? 'set by the daemon' : 'from the configuration';
+}
+
+/** A budget far above the spend would make its line flat. */
+const MOST_ABOVE = 4;
+
+function monthChart({ month, budget, forecastUsd = 0, monthUsd = 0, raises: changes }: AccountSpend): Cell {
+  if (month === undefined) return undefined;
+  const { from, spentUsd, forecastUsd: line, lowUsd, highUsd } = month;
+  const value = budget?.knownUsd ?? Infinity;
+  return timeChart({
+    title: 'Spend of the month',
+    from,
+    stepMs: DAY_MS,
+    format: (usd) => dollars(usd)!,
+    series: [
+      { name: 'spent', look: 'busy', shape: 'area', values: spentUsd },
+      { name: 'forecast', look: 'attention', shape: 'line', values: line },
+      { name: 'at least', look: 'faint', shape: 'line', values: lowUsd },
+      { name: 'at most', look: 'attention', shape: 'band', values: highUsd, low: lowUsd },
+    ],
+    limit: value <= MOST_ABOVE * Math.max(monthUsd, forecastUsd) ? { name: 'budget', value } : undefined,
+    marks: changes.map(({ at, fromUsd, toUsd }) => ({
+      at,
+      look: 'attention' as const,
+      text: `budget ${dollars(fromUsd)} to ${dollars(toUsd)}`,
+    })),
   });
 }
 
-function dailySpend({ days: rows }: AccountSpend): Cell {
-  const amounts = rows.slice(-MOST_DAYS).map(({ usd = 0 }) => usd);
-  const chart = bars(amounts, `Spend of each of the last ${amounts.length} days`);
-  return chart && [chart, sub(`at most ${dollars(Math.max(...amounts))} in a day`)];
+/** Bars of whole days and of today so far. */
+function dayCharts({ days: known }: AccountSpend): Cell {
+  const [first] = known.slice(-MOST_DAYS);
+  const last = known.at(-1);
+  if (first === undefined || last === undefined) {
+    return html`<p class="empty">No day is known. The statistics of the management API show them here.</p>`;
+  }
+  const from = first.at;
+  const byDay = new Map(known.map((day) => [day.at, day]));
+  const starts = Array.from({ length: (last.at - from) / DAY_MS + 1 }, (_, day) => from + day * DAY_MS);
+  const chart = (title: string, name: 'usd' | 'requests', format: (value: number) => string) =>
+    timeChart({
+      title,
+      from,
+      stepMs: DAY_MS,
+      format,
+      isLow: true,
+      shades: starts
+        .filter((at) => [0, 6].includes(new Date(at).getUTCDay()))
+        .map((at) => ({ from: at, to: at + DAY_MS })),
+      series: [
+        {
+          name: name === 'usd' ? 'spent' : 'requests',
+          look: 'busy',
+          shape: 'bars',
+          values: starts.map((at) => byDay.get(at)?.[name] ?? null),
+        },
+      ],
+    });
+  return [
+    chart('Spend of each day, today so far', 'usd', (usd) => dollars(usd)!),
+    known.some(({ requests }) => requests !== undefined) &&
+      chart('Requests of each day, today so far', 'requests', formatCount),
+  ];
 }
 
 function byValue({ dimension, byValue: rows }: AccountSpend): Cell {
@@ -82,9 +150,9 @@ function byValue({ dimension, byValue: rows }: AccountSpend): Cell {
   });
 }
 
-function raises({ raises: rows }: AccountSpend, at: number): Cell {
-  return table<AccountSpend['raises'][number]>({
-    caption: 'Changes of the budget through this daemon, newest first.',
+function raises({ raises: rows }: AccountSpend, at: number, index: number): Cell {
+  const changes = table<AccountSpend['raises'][number]>({
+    caption: 'Changes through this daemon, newest first.',
     rows,
     empty: 'The daemon has not changed the budget. Each change appears here.',
     columns: {
@@ -95,6 +163,7 @@ function raises({ raises: rows }: AccountSpend, at: number): Cell {
       Outcome: (row) => row.outcome?.replaceAll('_', ' ') ?? 'pending',
     },
   });
+  return section(`raises-${index}`, 'Budget', changes, 'h3');
 }
 
 /** @param amount `null` if it is unlimited */

@@ -3,8 +3,8 @@
  * renders it as HTML, a command as text. Pure.
  */
 
-/** `busy`: a repair is in progress. `ask`: someone is asked for a decision. */
-export type Tone = 'ok' | 'attention' | 'trouble' | 'off' | 'busy' | 'ask';
+/** `busy`: a repair is in progress. `ask`: someone is asked for a decision. `watch`: it only reports. */
+export type Tone = 'ok' | 'attention' | 'trouble' | 'off' | 'busy' | 'ask' | 'watch';
 
 /** Markup that only a page has, such as a form. Commands leave it out. */
 export class Html {

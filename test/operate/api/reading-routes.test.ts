@@ -163,6 +163,7 @@ describe('/api/v1/spend', () => {
           { at: day, usd: 0.5 },
           { at: day + 86_400_000, requests: 9 },
         ],
+        month: expect.objectContaining({ from: Date.UTC(2026, 10, 1) }) as object,
         raises: [raise, { ...raise, at: NOW - 99 }],
         dimension: 'label',
         byValue: [{ value: HOSTILE, states: { DELIVERED: 4 } }],

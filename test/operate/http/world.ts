@@ -83,6 +83,7 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
     storedPlans: async () => [],
     storedPlan: async () => undefined,
     runs: async () => [],
+    recentRuns: async () => [],
     action: async () => undefined,
     actionsOn: async () => [],
     resumedFrom: async () => new Map(),

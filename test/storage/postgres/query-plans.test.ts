@@ -4,6 +4,8 @@ import { createDeliveryOutbox } from '#storage/delivery-outbox.ts';
 import { all, run, workOf, type Database, type Statement, type Work } from '#storage/database.ts';
 import { createIncidentStore } from '#storage/incident-store.ts';
 import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
+import { timelineQueries } from '#storage/ledger-timeline.ts';
+import { recentRunsQuery } from '#storage/ledger-runs.ts';
 import { createSpanOutbox } from '#storage/span-outbox.ts';
 import { createTotals } from '#storage/totals.ts';
 import { createWorkflowDlqStore } from '#storage/workflow-dlq-store.ts';
@@ -22,10 +24,29 @@ const SEEDS = [
    SELECT 'a', 'id ' || n, 1, 'd', '[]' FROM generate_series(1, ${ROWS}) AS n`,
   `INSERT INTO incident_members (account, queue, dlq_id, incident, at)
    SELECT 'a', 'workflow', 'id ' || n, 'i', 1 FROM generate_series(1, ${ROWS}) AS n`,
+  `INSERT INTO runs (policy, account, at, cause) SELECT 'p' || n % 3, 'a', n, '{}' FROM generate_series(1, ${ROWS}) AS n`,
+  `INSERT INTO history (account, step, at) SELECT 'a' || n % 50, 60000, 60000::bigint * n FROM generate_series(1, ${ROWS}) AS n`,
   'ANALYZE',
 ];
 
 describe.each(SERVERS)('%s', (server) => {
+  test('for pages', async () => {
+    const database = await postgresStore(server);
+    for (const seed of SEEDS) await database.transaction(run(seed));
+    const { points } = timelineQueries(database.dialect);
+    for (const [sql, ...values] of [
+      [recentRunsQuery(database.dialect), '["p0","p1"]', 50],
+      [points, 60_000, 60_000, 9_000_000, '["a1","a2"]', 60_000],
+    ] as const) {
+      const plan = await database.read(all(`EXPLAIN ANALYZE ${sql}`, ...values));
+      const steps = plan.map((row) => String(Object.values(row)[0])).join('\n');
+      expect(steps).not.toMatch(/Seq Scan on (?:runs|history)/);
+      // No step reads more rows than the page shows, and a few more.
+      const read = [...steps.matchAll(/actual time=\S+ rows=([\d.]+)|Rows Removed by Filter: (\d+)/g)];
+      expect(Math.max(...read.map(([, rows, removed]) => Number(rows ?? removed)))).toBeLessThan(400);
+    }
+  });
+
   test('in each store', async () => {
     const opened = await postgresStore(server);
     for (const seed of SEEDS) await opened.transaction(run(seed));

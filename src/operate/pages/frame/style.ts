@@ -124,6 +124,7 @@ tr:target > * { background: var(--busy-wash); }
 .state.trouble { color: var(--trouble); } .state.trouble::before { content: "\\25A0"; }
 .state.off { color: var(--off); } .state.off::before { content: "\\25CB"; }
 .state.busy { color: var(--busy); } .state.busy::before { content: "\\25D0"; }
+.state.watch { color: var(--off); } .state.watch::before { content: "\\25CE"; }
 .state.ask { color: var(--busy); } .state.ask::before { content: "\\25C7"; }
 .empty { margin: 0; padding: 12px 16px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; color: var(--faint); }
 .links { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 0; padding: 0; list-style: none; }
@@ -147,7 +148,7 @@ tr:target > * { background: var(--busy-wash); }
 .key::before { content: ""; display: inline-block; width: 10px; height: 10px; margin-right: 6px; border-radius: 2px; background: var(--look, var(--ink)); }
 .key.band::before { background: var(--wash); }
 .key.limit::before { height: 0; border-top: 2px dashed var(--ink); background: none; vertical-align: middle; border-radius: 0; }
-.plot { display: block; } .plot text { font-size: 11px; fill: var(--faint); }
+.plot { display: block; } .plot text { font-size: 11px; fill: var(--faint); } .plot .value { paint-order: stroke; stroke: var(--sheet); stroke-width: 3px; }
 .plot path { fill: none; vector-effect: non-scaling-stroke; }
 .plot .grid { stroke: var(--grid); } .plot .limit { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 5 4; }
 .plot .line { stroke: var(--look); stroke-width: 1.5; } .plot .area, .plot .band { fill: var(--wash); }

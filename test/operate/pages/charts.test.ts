@@ -1,0 +1,181 @@
+/** The numbers of each chart are those of the API. */
+import { describe, expect, test } from 'vitest';
+import type { RunRecord } from '#automate/ledger/reports.ts';
+import type { RunView } from '#operate/contract/policies.ts';
+import type { SpendView } from '#operate/contract/readings.ts';
+import { ask, got, ledger, NOW, RESUME_BILLING, serving, world, type World } from '../http/world.ts';
+
+const DAY = 86_400_000;
+const TODAY = Math.floor(NOW / DAY) * DAY;
+
+async function pageOf(deps: World, path: string): Promise<string> {
+  const { address } = await serving(deps);
+  return (await ask(address, path, { headers: { accept: 'text/html' } })).body.toString();
+}
+
+/** Returns the table of a chart: the values of each step, by its series. */
+function tableOf(page: string, title: string): Record<string, string[]> {
+  const [, found = ''] = new RegExp(`<caption>${title}</caption>(.*?)</table>`, 's').exec(page) ?? [];
+  const rows = [...found.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) => cell.replaceAll(/<[^>]*>/g, '')),
+  );
+  const [names = [], ...values] = rows;
+  return Object.fromEntries(names.map((name, column) => [name, values.map((row) => row[column]!)]));
+}
+
+const dollars = (values: readonly (number | null | undefined)[]) =>
+  values.map((value) => (typeof value === 'number' ? `$${value.toFixed(2)}` : 'unknown'));
+
+describe('spend', () => {
+  function spending(more: { readonly monthUsd?: number; readonly days?: readonly number[] } = {}) {
+    const deps = world({ accounts: [{ name: 'production', managementApiUrl: 'http://a' }] });
+    const { monthUsd = 40, days = Array.from({ length: 22 }, (_, index) => index - 18) } = more;
+    const points = days.map((day) => ({ at: TODAY + day * DAY, value: day > 0 ? 0 : 20 + day }));
+    deps.board.register({
+      account: 'production',
+      collector: 'accountStats',
+      schedule: 'every 1m',
+      intervalMs: 60_000,
+      maxStalenessMs: 180_000,
+    });
+    const row = { spend: { monthUsd, paceUsd: 10, forecastUsd: 165 }, dailyBillings: points, dailyRequests: points };
+    deps.board.publish({ account: 'production', collector: 'accountStats', at: NOW, rows: [row], dropped: 0 }, 5);
+    return deps;
+  }
+
+  test('the month ends with its forecast, between the lowest and the highest day', async () => {
+    const deps = spending();
+    const [account] = (await got<SpendView>(deps, '/api/v1/spend')).accounts;
+    const { month } = account!;
+    // 18 November: the 1st is 17 days ago.
+    expect(month).toMatchObject({ from: Date.UTC(2026, 10, 1) });
+    const { spentUsd, forecastUsd, lowUsd, highUsd } = month!;
+    expect([spentUsd, forecastUsd, lowUsd, highUsd].map(({ length }) => length)).toEqual([30, 30, 30, 30]);
+    expect(spentUsd.slice(0, 3)).toEqual([3, 7, 12]);
+    expect(spentUsd.slice(16, 19)).toEqual([187, 40, null]);
+    expect([forecastUsd[16], forecastUsd[17]]).toEqual([null, 40]);
+    const left = (Date.UTC(2026, 11, 1) - NOW) / DAY;
+    for (const [values, pace] of [
+      [forecastUsd, 10],
+      [lowUsd, 13],
+      [highUsd, 19],
+    ] as const) {
+      expect(values.at(-1)).toBeCloseTo(40 + pace * left);
+    }
+    const page = await pageOf(deps, '/spend');
+    expect(tableOf(page, 'Spend of the month')).toMatchObject({
+      spent: dollars(spentUsd),
+      forecast: dollars(forecastUsd),
+      'at least': dollars(lowUsd),
+      'at most': dollars(highUsd),
+    });
+  });
+
+  test('days are bars up to today, without the future', async () => {
+    const deps = spending();
+    const [account] = (await got<SpendView>(deps, '/api/v1/spend')).accounts;
+    expect(account!.days.at(-1)?.at).toBe(TODAY);
+    const page = await pageOf(deps, '/spend');
+    expect(tableOf(page, 'Spend of each day, today so far')['spent']).toEqual(
+      dollars(account!.days.map(({ usd }) => usd)),
+    );
+    expect(tableOf(page, 'Requests of each day, today so far')['requests']).toEqual(
+      account!.days.map(({ requests }) => String(requests)),
+    );
+    // Six weekend days in 19 days that end on a Wednesday, in two charts.
+    expect([...page.matchAll(/class="shade"/g)]).toHaveLength(12);
+  });
+
+  test('an unknown day is unknown in the sums after it, and no band is drawn from two days', async () => {
+    const [account] = (await got<SpendView>(spending({ days: [-17, -16, -2, -1, 0] }), '/api/v1/spend')).accounts;
+    expect(account!.month?.spentUsd.slice(0, 4)).toEqual([3, 7, null, null]);
+    expect(account!.month?.spentUsd[17]).toBe(40);
+    expect(account!.month?.highUsd.every((value) => value === null)).toBe(true);
+  });
+});
+
+describe('policies', () => {
+  const run = (id: number, more: Partial<RunRecord> = {}): RunRecord => ({
+    id,
+    policy: RESUME_BILLING.name,
+    account: RESUME_BILLING.account,
+    at: NOW - (100 - id) * 1_000,
+    trigger: { kind: 'schedule' },
+    outcome: 'nothing_to_do',
+    matched: 0,
+    acted: 0,
+    backlog: 0,
+    ...more,
+  });
+  const RUNS = [
+    run(4, { outcome: 'failed', matched: 1, backlog: 1, detail: 'ledger: disk full' }),
+    run(3, { outcome: 'held', matched: 20, backlog: 2, detail: 'destination: it is down; denied: 18 protected' }),
+    run(2, { outcome: 'acted', matched: 3, acted: 3 }),
+    run(1),
+  ];
+
+  test('the strip has the runs of the API, oldest first, with their guards', async () => {
+    const asked: unknown[] = [];
+    const deps = world({
+      accounts: [{ name: RESUME_BILLING.account }],
+      policies: async () => [RESUME_BILLING],
+      ledger: ledger({
+        recentRuns: async (...query) => {
+          asked.push(query);
+          return RUNS;
+        },
+        lastRuns: async () => [RUNS[0]!],
+        runs: async () => RUNS,
+      }),
+    });
+    const { runs } = await got<{ readonly runs: readonly RunView[] }>(
+      deps,
+      `/api/v1/runs?policy=${RESUME_BILLING.name}`,
+    );
+    for (const path of ['/policies', `/policies/${RESUME_BILLING.name}`]) {
+      const page = await pageOf(deps, path);
+      const [, label, strip = ''] = /<svg class="strip"[^>]* aria-label="([^"]*)">(.*?)<\/svg>/s.exec(page) ?? [];
+      expect(label).toBe('last 4 runs: 1 nothing to do, 1 acted, 1 held, 1 failed');
+      const items = [...strip.matchAll(/class="(\w+)".*?height="([\d.]+)"><title>(.*?)<\/title>/gs)];
+      expect(items.map(([, look, height]) => `${look} ${height}`)).toEqual([
+        'faint 4',
+        'ok 20',
+        'attention 14.7',
+        'trouble 20',
+      ]);
+      const words = runs.toReversed().map(({ outcome }) => outcome.replaceAll('_', ' '));
+      expect(items.map(([, , , text]) => /: (.*?);/.exec(text!)?.[1])).toEqual(words);
+      // Each of the 20 candidates is accounted for.
+      expect(items[2]?.[3]).toContain(
+        '20 matched: 0 acted on, 2 left, 18 denied or without effect; destination: it is down',
+      );
+    }
+    expect(asked).toEqual([[[RESUME_BILLING.name], 50]]);
+  });
+
+  test('modes differ in word and shape', async () => {
+    const modes = ['off', 'audit', 'approve', 'enforce'] as const;
+    const policies = modes.map((mode) => ({ ...RESUME_BILLING, name: mode, mode, effectiveMode: mode }));
+    const reduced = {
+      ...RESUME_BILLING,
+      name: 'less',
+      mode: 'enforce',
+      effectiveMode: 'audit',
+      reducedBy: 'a pause',
+    } as const;
+    const deps = world({ policies: async () => [...policies, reduced] });
+    const page = await pageOf(deps, '/policies');
+    const shown = [
+      ...page.matchAll(
+        /<span class="state (\w+)">(off|watches|asks|acts)<\/span> ?(?:<span class="sub">(.*?)<\/span>)?/g,
+      ),
+    ];
+    expect(shown.map(([, tone, word, note]) => [tone, word, note])).toEqual([
+      ['off', 'off', undefined],
+      ['watch', 'watches', 'audit'],
+      ['ask', 'asks', 'approve'],
+      ['ok', 'acts', 'enforce'],
+      ['attention', 'watches', 'audit, configured as enforce: a pause'],
+    ]);
+  });
+});
