@@ -9,7 +9,7 @@ import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
 import { showKept } from './kept-plan.ts';
 import { printable } from '../output.ts';
-import { actText } from './plan-acts.ts';
+import { actText } from '#operate/show/plan-acts.ts';
 
 export const applyCommand = daemonCommand({
   name: 'apply',

@@ -13,7 +13,7 @@ import type { PlanProgress } from '#operate/contract/plans.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { outputFormat, printable, textStyle, writeData } from '../output.ts';
 import { EXIT_OF_OUTCOME, resultText } from './apply.ts';
-import { actText } from './plan-acts.ts';
+import { actText } from '#operate/show/plan-acts.ts';
 import { settingsOf } from './plan.ts';
 
 type OutputFormat = ReturnType<typeof outputFormat>;

@@ -1,17 +1,16 @@
 /** Plan as text: what was read, which entries were denied and why, the actions, and the next commands. Pure. */
 import { stripVTControlCharacters } from 'node:util';
-import { counted, formatCount } from '#foundation/domain/counted.ts';
+import { formatCount } from '#foundation/domain/counted.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
-import { allowedOf, type Plan, type PlanCampaign, type Proposal } from '#foundation/domain/plan.ts';
-import { lines, state, strong, type Cell } from '#operate/show/cell.ts';
-import { planActions, planAuthority, planLimits } from '#operate/show/plan.ts';
+import { allowedOf, type Plan, type Proposal } from '#foundation/domain/plan.ts';
+import { lines, strong, type Cell } from '#operate/show/cell.ts';
+import { planActions, planAuthority, planLimits, planSelection } from '#operate/show/plan.ts';
 import { factsText, shortTable } from '#operate/show/text.ts';
 import { painter, printable, textTable, type TextStyle } from '../output.ts';
-import { CONSEQUENCE } from './plan-acts.ts';
+import { CONSEQUENCE } from '#operate/show/plan-acts.ts';
 
 /** Maximum number of listed entries; the rest is counted. JSON and YAML have all of them. */
 const MAX_LISTED = 50;
-const MAX_CAMPAIGNS = 20;
 const MAX_CHECKS = 12;
 const GAP = '   ';
 
@@ -27,8 +26,7 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
   const rows = {
     Plan: lines(headParts(plan), '  '),
     ...planAuthority(plan, MAX_CHECKS),
-    Chosen: sum(plan),
-    Campaign: campaigns(plan),
+    ...planSelection(plan),
     ...planLimits(plan),
   };
   const room = Math.max(40, width);
@@ -40,50 +38,6 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
 function headParts({ id, policy, source, account, chosen, action }: Plan): Cell[] {
   const done = chosen.length > 0 ? `nothing has been done; ${CONSEQUENCE[action]}` : 'nothing has been done';
   return [id ?? 'not kept', strong(policy), `(${source})`, account, done];
-}
-
-/** Verifiable sum: the listed entries minus the denied ones are the actions of this run and of later runs. */
-function sum(plan: Plan): Cell {
-  if (plan.action === 'message-dlq.prune' || plan.action === 'budget.raise') return undefined;
-  if (plan.action.startsWith('workflow-dlq') && plan.read?.complete !== true) return undefined;
-  const allowed = allowedOf(plan);
-  const all = plan.skipped.reduce((total, row) => total + row.count, allowed);
-  const width = formatCount(all).length;
-  const guardWidth = Math.max(0, ...plan.skipped.map(({ guard }) => printable(guard).length));
-  const { matched = allowed } = plan;
-  const what = matched === allowed ? 'matched' : `allowed of ${formatCount(matched)} matched`;
-  const split = `: ${formatCount(plan.chosen.length)} now, ${formatCount(plan.backlog)} in later runs`;
-  return lines(
-    [
-      formatCount(all),
-      ...plan.skipped.map(
-        ({ guard, reason, count }) =>
-          `− ${formatCount(count).padStart(width)}  ${printable(guard).padEnd(guardWidth)}  ${reason}`,
-      ),
-      [strong(`= ${formatCount(allowed)} ${what}`), allowed > 0 && split],
-    ],
-    '\n',
-  );
-}
-
-function campaigns(plan: Plan): Cell {
-  const more = plan.campaigns.length - MAX_CAMPAIGNS;
-  return [
-    ...plan.campaigns.slice(0, MAX_CAMPAIGNS).map((campaign) => lines(campaignParts(campaign))),
-    more > 0 && lines([`… and ${counted(more, 'more group')}; all of them with -o json`]),
-  ];
-}
-
-function campaignParts({ group, step, now, next, verified, judged, matched, held }: PlanCampaign): Cell[] {
-  const then = next.length === 0 || matched <= now ? '' : `, then ${next.map(formatCount).join(', ')}`;
-  const sofar =
-    judged === 0 ? 'nothing judged yet' : `verified so far: ${formatCount(verified)} of ${formatCount(judged)}`;
-  return [
-    strong(group === '' ? 'all' : group),
-    `step ${step}: ${formatCount(now)} of ${formatCount(matched)} now${then}`,
-    sofar,
-    held && state('attention', `waits: ${held.guard}, ${held.reason}`),
-  ];
 }
 
 /** List of actions; if none is in this run, the waiting ones. */

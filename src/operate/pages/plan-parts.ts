@@ -1,8 +1,9 @@
 /** Plan as a part of a page: what was read, which entries were denied and why, the actions, and their progress. Pure. */
-import { allowedOf, type Plan, type PlanCampaign } from '#foundation/domain/plan.ts';
-import { formatCount } from '../api/format.ts';
+import type { Plan } from '#foundation/domain/plan.ts';
+import { counted, formatCount } from '../api/format.ts';
 import type { PlanProgress, StoredPlanDetail } from '../contract/plans.ts';
-import { planActions, planAuthority, planLimits } from '../show/plan.ts';
+import { planActions, planAuthority, planLimits, planSelection } from '../show/plan.ts';
+import { planGroups } from '../show/plan-groups.ts';
 import {
   type Cell,
   facts,
@@ -19,9 +20,11 @@ import {
   type Tone,
   wide,
 } from '../show/cell.ts';
+import { html } from '../show/html.ts';
 
 /** Maximum number of listed actions; the rest is counted. The API has all of them. */
-const MOST_LISTED = 100;
+const MOST_LISTED = 50;
+const MOST_CHECKS = 12;
 
 /** Returns true if an apply of the plan can send something now. */
 export function canApply({ state: planState, effectiveMode }: Plan): boolean {
@@ -31,70 +34,34 @@ export function canApply({ state: planState, effectiveMode }: Plan): boolean {
 /** @param heading of its parts: `h3` within a section */
 export function planMain(plan: Plan, heading: Heading = 'h2'): Cell {
   const isEnforced = plan.effectiveMode === 'enforce';
+  const evidence = {
+    ...planAuthority(plan, MOST_CHECKS),
+    ...(isEnforced && { Mode: 'enforce' }),
+    ...planSelection(plan),
+    ...planLimits(plan),
+  };
   return [
-    facts({ ...planAuthority(plan), ...(isEnforced && { Mode: 'enforce' }), ...planLimits(plan) }),
-    sum(plan, heading),
-    campaignTable(plan, heading),
-    section('entries', 'Actions', actionTable(plan), heading),
+    section('entries', 'Entries', [planGroups(plan), actionTable(plan)], heading),
+    section('evidence', 'What was read and decided', facts(evidence), heading),
   ];
 }
 
-/** Verifiable sum: the listed entries minus the denied ones are the actions of this run and of later runs. */
-function sum(plan: Plan, heading: Heading): Cell {
-  const { skipped, matched, chosen, backlog } = plan;
-  const allowed = allowedOf(plan);
-  const denied = table<Plan['skipped'][number]>({
-    caption: 'Entries that are left out, by guard and reason. Those of select and where do not match.',
-    rows: skipped,
-    empty: '',
-    columns: {
-      Guard: (row) => row.guard,
-      Reason: wide((row) => row.reason),
-      Entries: numberColumn((row) => formatCount(row.count)),
-    },
-  });
-  const content = [
-    figures([
-      { name: 'Matched', value: matched === undefined ? 'unknown' : formatCount(matched) },
-      { name: 'Denied', value: matched === undefined ? 'unknown' : formatCount(matched - allowed) },
-      { name: 'Allowed', value: formatCount(allowed) },
-      { name: 'In the next run', value: formatCount(chosen.length), note: `${formatCount(backlog)} in later runs` },
-    ]),
-    skipped.length > 0 && denied,
-  ];
-  return section('chosen', 'Selection', content, heading);
-}
-
-function campaignTable({ campaigns }: Plan, heading: Heading): Cell {
-  if (campaigns.length === 0) return undefined;
-  return section(
-    'groups',
-    'Groups',
-    table<PlanCampaign>({
-      caption: 'Each group is repaired in steps. A step waits for the outcome of the previous one.',
-      rows: campaigns,
-      empty: '',
-      columns: {
-        Group: wide((row) => (row.group === '' ? 'all' : row.group)),
-        Step: numberColumn((row) => row.step),
-        Now: numberColumn((row) => `${formatCount(row.now)} of ${formatCount(row.matched)}`),
-        Then: (row) => row.next.map(formatCount).join(', ') || undefined,
-        Verified: numberColumn((row) => row.judged > 0 && `${formatCount(row.verified)} of ${formatCount(row.judged)}`),
-        Waits: wide((row) => row.held && `${row.held.guard}: ${row.held.reason}`),
-      },
-    }),
-    heading,
-  );
-}
-
+/** Entries that are alike are grouped, so single ones are folded. */
 function actionTable(plan: Plan): Cell {
   const { chosen, deferred = [], backlog } = plan;
   const acts = [...chosen, ...deferred].slice(0, MOST_LISTED);
   const more = chosen.length + backlog - acts.length;
-  return [
+  const all = [
     planActions(plan, acts, `${formatCount(chosen.length)} now, ${formatCount(backlog)} in later runs.`),
-    more > 0 && faint(`And ${formatCount(more)} more, which the guards check when their run begins.`),
+    more > 0 && faint(`And ${formatCount(more)} more, which the API has if they are now.`),
   ];
+  if (acts.length < 2 || planGroups(plan) === undefined) return all;
+  return html`<details class="more">
+    <summary>
+      ${acts.length === chosen.length + backlog ? 'All' : 'The first'} ${counted(acts.length, 'entry', 'entries')}
+    </summary>
+    ${all}
+  </details>`;
 }
 
 const STATE_TONE: Readonly<Record<PlanProgress['state'], Tone>> = {

@@ -1,47 +1,128 @@
 /** Page of one stored plan, with its decision. */
+import type { RunRecord } from '#automate/ledger/reports.ts';
+import { counted, runNumbersText } from '#foundation/domain/counted.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import { fromLedger } from '../api/from-store.ts';
 import { refusedError } from '../api/implement.ts';
 import { readPlan } from '../api/stored-plans.ts';
-import { coverText } from '#foundation/domain/plan.ts';
+import { coverText, foundBy } from '#foundation/domain/plan.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { decisionForm, takeBackForm } from './approvals.ts';
 import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
-import { goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { goTo, pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { policyLink, planPath } from '../show/paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain, progressPart } from './plan-parts.ts';
-import { type Cell, facts, idLink, idText, moment, section, state, sub, timePiece, type Tone } from '../show/cell.ts';
-import { html } from '../show/html.ts';
+import {
+  type Cell,
+  code,
+  facts,
+  faint,
+  idLink,
+  idText,
+  moment,
+  section,
+  state,
+  sub,
+  timePiece,
+  type Tone,
+} from '../show/cell.ts';
+import { stepsText } from '../show/plan.ts';
+import { actText, CONSEQUENCE } from '../show/plan-acts.ts';
+import { clipped, html } from '../show/html.ts';
 import type { StoredPlanDetail } from '../contract/plans.ts';
 
 export async function planPage(context: PageContext): Promise<Reply> {
   const { deps, id } = context;
   const at = deps.clock.now();
-  const [found, pauses] = await fromLedger(context, (ledger) =>
-    Promise.all([readPlan(id, { ledger, at, engine: deps.engine }), ledger.pauses()]),
-  );
+  const [found, pauses, runs] = await fromLedger(context, async (ledger) => {
+    const plan = await readPlan(id, { ledger, at, engine: deps.engine });
+    const isUndecided = plan !== undefined && isOpen(plan) && plan.origin === 'policy';
+    const earlier = isUndecided ? await ledger.runs({ policy: plan.policy, limit: MOST_RUNS }) : [];
+    return [plan, await ledger.pauses(), earlier] as const;
+  });
   if (found === undefined) {
     const message = `Plan ${id.slice(0, 80)} does not exist. Plans are made on the page of a policy, and expire.`;
     throw new HttpError(404, 'unknown_plan', message);
   }
   const detail = withCommands(context, found);
+  const main = isOpen(detail)
+    ? [
+        decision(context, detail, runs),
+        planMain(detail.plan),
+        html`<details class="more">
+          <summary>Details</summary>
+          ${head(detail, at)}
+        </details>`,
+      ]
+    : [
+        head(detail, at),
+        detail.state === 'approved' &&
+          detail.origin === 'policy' &&
+          html`<div class="acts">${takeBackForm(context, detail)}</div>`,
+        progressPart(detail, at),
+        progressForms(context, detail, pauses),
+        section('planned', 'As it was planned', [
+          faint(
+            'What was read and decided at ',
+            timePiece(detail.plan.at),
+            '. Each run reads again and checks all guards.',
+          ),
+          planMain(detail.plan, 'h3'),
+        ]),
+      ];
   return showPage(context, {
     title: `Plan ${detail.id}`,
+    ...(isOpen(detail) && { heading: question(detail), lead: origin(detail) }),
     section: '/policies',
-    main: html`${head(detail, at)} ${decision(context, detail)} ${progressPart(detail, at)}
-    ${progressForms(context, detail, pauses)}
-    ${section(
-      'planned',
-      'As it was planned',
-      html`<p class="faint">
-          What was read and decided at ${timePiece(detail.plan.at)}. Each run reads again and checks all guards.
-        </p>
-        ${planMain(detail.plan, 'h3')}`,
-    )}`,
+    main,
   });
+}
+
+/** Runs of the policy that are searched for its last actions. */
+const MOST_RUNS = 50;
+
+function isOpen({ state: now }: Pick<StoredPlanDetail, 'state'>): boolean {
+  return now === 'pending' || now === 'draft';
+}
+
+/** `Resume 12 runs of production?` A held plan has nothing to do now. */
+function question({ id, plan }: StoredPlanDetail): Cell {
+  if (plan.chosen.length === 0) return `Plan ${id}`;
+  const act = actText({ ...plan, backlog: 0 });
+  return `${act.slice(0, 1).toUpperCase()}${act.slice(1)}?`;
+}
+
+function origin({ id, state: now, policy, account, plan: { manual } }: StoredPlanDetail): Cell {
+  const by = manual === undefined ? policyLink(policy) : clipped(`${manual.by}: ${manual.reason}`);
+  return [state(STATE_TONE[now], now), ` · plan ${id} of `, by, ` · ${account}`];
+}
+
+/** What a decision needs: what will happen, in which steps, and what the last run did; then the decision. */
+function decision(context: PageContext, detail: StoredPlanDetail, runs: readonly RunRecord[]): Cell {
+  const { id, state: now, plan, needsApproval, expiresAt } = detail;
+  const at = context.deps.clock.now();
+  const acted = runs.find((run) => run.acted > 0);
+  const none = runs.length > 0 && `its last ${counted(runs.length, 'run')} did nothing`;
+  const form = decisionForm(context, detail, now === 'pending' || canApply(plan));
+  return [
+    facts({
+      'What happens': [actText(plan), sub(CONSEQUENCE[plan.action])],
+      Steps: stepsText(plan),
+      'Asked because':
+        needsApproval === undefined
+          ? `the mode is ${plan.effectiveMode}`
+          : `${needsApproval.guard}: ${foundBy(needsApproval)}`,
+      Held: plan.stopped && `${plan.stopped.guard}: ${plan.stopped.reason}`,
+      'Last actions of the policy': acted === undefined ? none : [moment(acted.at, at), sub(runNumbersText(acted))],
+      Expires: moment(expiresAt, at),
+    }),
+    html`<div class="acts">
+      ${form ?? [code(pageCommand(context)(`${now === 'pending' ? 'approve' : 'apply'} ${id}`)), ' ', code(pageCommand(context)(`reject ${id}`))]}
+    </div>`,
+  ];
 }
 
 const STATE_TONE: Readonly<Record<StoredPlanDetail['state'], Tone>> = {
@@ -96,16 +177,6 @@ function head(plan: StoredPlanDetail, at: number): Cell {
 }
 
 const DECISIONS = ['approve', 'reject', 'apply', 'cancel'] as const;
-
-function decision(context: PageContext, detail: StoredPlanDetail): Cell {
-  const { state: now, plan } = detail;
-  if (now === 'approved' && plan.manual === undefined) {
-    return html`<div class="acts">${takeBackForm(context, detail)}</div>`;
-  }
-  if (now !== 'pending' && now !== 'draft') return undefined;
-  const form = decisionForm(context, detail, now === 'pending' || canApply(plan));
-  return form && html`<div class="acts">${form}</div>`;
-}
 
 /** Forms of a manual plan in progress. */
 function progressForms(

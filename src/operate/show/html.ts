@@ -62,7 +62,7 @@ function render(value: Cell): string {
 function pieceHtml(value: Piece): Html {
   switch (value.piece) {
     case 'state':
-      return html`<span class="state ${value.tone}">${value.word}</span>`;
+      return html`<span class="state ${value.tone}">${clipped(value.word)}</span>`;
     case 'sub':
       return html` <span class="sub">${clipped(value.content)}</span>`;
     case 'time': {
@@ -86,7 +86,7 @@ function pieceHtml(value: Piece): Html {
     case 'whole':
       return html`<span class="nowrap">${value.content}</span>`;
     case 'strong':
-      return html`<strong>${value.content}</strong>`;
+      return html`<strong>${clipped(value.content)}</strong>`;
     case 'lines':
       return html`${value.items.map((item) => html`<div>${longEach(item)}</div>`)}`;
     case 'paragraph':

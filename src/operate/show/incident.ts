@@ -219,7 +219,7 @@ export function incidentChart({ history, story }: IncidentDetail): Cell {
   });
 }
 
-const LEAST_STEPS = 24;
+const LEAST_STEPS = 14;
 
 const STORY_LOOK: Readonly<Record<IncidentDetail['story'][number]['kind'], Look>> = {
   failure: 'trouble',
@@ -259,12 +259,13 @@ export function incidentStatus(incident: IncidentDetail, at: number): readonly C
   ];
 }
 
-function repairedBy({ state: now, next, plans, campaigns }: IncidentDetail): Cell {
+function repairedBy({ state: now, next, plans, campaigns, members }: IncidentDetail): Cell {
   if (now === 'resolved') return state('ok', 'resolved');
   if (plans.some((plan) => plan.state === 'pending')) return state('ask', 'waits for an approval');
   if (campaigns.some(({ state: of }) => of === 'halted' || of === 'audit'))
     return state('trouble', 'its repair is halted');
   if (next.by === 'operator') return state('trouble', 'nobody repairs it');
   if (next.by === 'nobody') return state('busy', 'recovers by itself');
-  return [state('busy', 'being repaired'), next.policy !== undefined && [' by ', policyLink(next.policy)]];
+  const word = members.now === 0 && !members.isLowerBound ? 'being verified' : 'being repaired';
+  return [state('busy', word), next.policy !== undefined && [' by ', policyLink(next.policy)]];
 }

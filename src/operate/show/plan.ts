@@ -1,10 +1,12 @@
 /** A plan as people read it: the reading, the limits that hold it, and its actions. Pure. */
 import { counted, formatCount } from '#foundation/domain/counted.ts';
 import {
+  allowedOf,
   expiryText,
   type BudgetProposal,
   type MessageDeleteProposal,
   type Plan,
+  type PlanCampaign,
   type Proposal,
   type PruneFilter,
   type PruneProposal,
@@ -17,6 +19,7 @@ import {
   minor,
   moment,
   state,
+  strong,
   table,
   timePiece,
   wide,
@@ -46,6 +49,78 @@ export function planAuthority(plan: Plan, mostChecks = Infinity): Facts['rows'] 
     Overruled: overruled && [state('attention', 'once'), `: ${settings.join(' ')}; ${overruled.reason}`],
     Guards: guards(plan, mostChecks),
   };
+}
+
+/** What the plan selects, and the steps in which it repairs each group. */
+export function planSelection(plan: Plan): Facts['rows'] {
+  return { Chosen: sum(plan), Campaign: plan.campaigns.length > 0 && campaigns(plan) };
+}
+
+const MAX_CAMPAIGNS = 20;
+const MAX_REASONS = 20;
+
+/** Verifiable sum: the listed entries minus the denied ones are the actions of this run and of later runs. */
+function sum(plan: Plan): Cell {
+  if (plan.action === 'message-dlq.prune' || plan.action === 'budget.raise') return undefined;
+  if (plan.action.startsWith('workflow-dlq') && plan.read?.complete !== true) return undefined;
+  const allowed = allowedOf(plan);
+  const all = plan.skipped.reduce((total, row) => total + row.count, allowed);
+  const width = formatCount(all).length;
+  const rest = plan.skipped.slice(MAX_REASONS);
+  const guardWidth = Math.max(0, ...plan.skipped.map(({ guard }) => guard.length));
+  const { matched = allowed } = plan;
+  const what = matched === allowed ? 'matched' : `allowed of ${formatCount(matched)} matched`;
+  const split = `: ${formatCount(plan.chosen.length)} now, ${formatCount(plan.backlog)} in later runs`;
+  return lines(
+    [
+      formatCount(all),
+      ...plan.skipped
+        .slice(0, MAX_REASONS)
+        .map(
+          ({ guard, reason, count }) =>
+            `− ${formatCount(count).padStart(width)}  ${guard.padEnd(guardWidth)}  ${reason}`,
+        ),
+      rest.length > 0 &&
+        `− ${formatCount(rest.reduce((total, row) => total + row.count, 0)).padStart(width)}  ${counted(rest.length, 'more reason')}`,
+      [strong(`= ${formatCount(allowed)} ${what}`), allowed > 0 && split],
+    ],
+    '\n',
+  );
+}
+
+/** `1 of 12 now, then 3, 8`; of several groups, their sum. */
+export function stepsText({ campaigns: groups, chosen, backlog }: Plan): string | undefined {
+  const [first, ...others] = groups;
+  if (first === undefined)
+    return backlog === 0 ? undefined : `${formatCount(chosen.length)} now, ${formatCount(backlog)} in later runs`;
+  if (others.length === 0) return stepText(first);
+  const now = groups.reduce((sum, group) => sum + group.now, 0);
+  return `${formatCount(now)} now in ${counted(groups.length, 'group')}; each group grows step by step`;
+}
+
+function stepText({ now, next, matched }: PlanCampaign): string {
+  const then = next.length === 0 || matched <= now ? '' : `, then ${next.map(formatCount).join(', ')}`;
+  return `${formatCount(now)} of ${formatCount(matched)} now${then}`;
+}
+
+function campaigns(plan: Plan): Cell {
+  const more = plan.campaigns.length - MAX_CAMPAIGNS;
+  return [
+    ...plan.campaigns.slice(0, MAX_CAMPAIGNS).map((campaign) => lines(campaignParts(campaign))),
+    more > 0 && lines([`… and ${counted(more, 'more group')}; the API and \`opsd plan -o json\` have all of them`]),
+  ];
+}
+
+function campaignParts(campaign: PlanCampaign): Cell[] {
+  const { group, step, verified, judged, held } = campaign;
+  const sofar =
+    judged === 0 ? 'nothing judged yet' : `verified so far: ${formatCount(verified)} of ${formatCount(judged)}`;
+  return [
+    strong(group === '' ? 'all' : group),
+    `step ${step}: ${stepText(campaign)}`,
+    sofar,
+    held && state('attention', `waits: ${held.guard}, ${held.reason}`),
+  ];
 }
 
 export function planLimits({ caps, drain, stopped, campaigns, notes }: Plan): Facts['rows'] {

@@ -55,7 +55,7 @@ export function incidentStory(facts: StoryFacts): StoryEvent[] {
     },
     ...marks.flatMap(changeOf),
     ...plans.flatMap(planEvents),
-    ...steps.flatMap(stepEvents),
+    ...steps.map(stepEvent),
     ...facts.campaigns.flatMap(haltOf),
   ];
   if (lastAt > firstAt) {
@@ -107,33 +107,17 @@ function haltOf({ id, haltedAt, reason }: StoryFacts['campaigns'][number]): Stor
   return [{ at: haltedAt, kind: 'failure', mark: 'halted', text: `The campaign ${id} halted${why}` }];
 }
 
-function stepEvents({ campaign, step, at, sent, outcomes }: CampaignStep): StoryEvent[] {
-  const name = `step ${step} of the campaign ${campaign}`;
-  const begun: StoryEvent = {
-    at,
-    kind: 'repair',
-    mark: `step ${step}: ${formatCount(sent)}`,
-    text: `${counted(sent, 'run')} resumed in ${name}`,
-  };
-  const last = outcomes.at(-1);
-  if (last === undefined) return [begun];
-  const count = (outcome: string): number =>
-    outcomes.reduce((sum, one) => sum + (one.outcome === outcome ? one.count : 0), 0);
+function stepEvent({ campaign, step, at, sent, outcomes }: CampaignStep): StoryEvent {
+  const count = (wanted: string): number =>
+    outcomes.reduce((sum, { outcome, count: some }) => sum + (outcome === wanted ? some : 0), 0);
   const [verified, failed] = [count('verified'), count('failed_again')];
-  const result = [
-    verified > 0 && `${formatCount(verified)} verified`,
-    failed > 0 && `${formatCount(failed)} failed again`,
+  const results = [
+    `${counted(sent, 'run')} resumed`,
+    ...(verified > 0 ? [`${formatCount(verified)} verified`] : []),
+    ...(failed > 0 ? [`${formatCount(failed)} failed again`] : []),
   ];
-  const text = `Result of ${name}: ${result.filter(Boolean).join(', ')} of ${formatCount(sent)}`;
-  return [
-    begun,
-    {
-      at: Math.max(at, last.at),
-      kind: failed > 0 ? 'failure' : 'repair',
-      mark: failed > 0 ? `${formatCount(failed)} failed again` : 'verified',
-      text,
-    },
-  ];
+  const text = `Step ${step} of the campaign ${campaign}: ${results.join(', ')}`;
+  return { at, kind: failed > 0 ? 'failure' : 'repair', mark: `step ${step}: ${formatCount(sent)}`, text };
 }
 
 /** Failures and final outcomes of repairs in the same steps of time. */

@@ -75,7 +75,7 @@ test('says who repairs it and what remains', async () => {
   const { page } = await browserOf(given());
   const text = words(await page(`/incidents/${OWN.id}`));
   expect(text).toContain('being repaired by resume-billing · 4 of 9 left · the first expires in 2 h · for 30 min');
-  expect(text).toContain('Result of step 1 of the campaign resume-billing/1: 2 verified, 1 failed again of 3');
+  expect(text).toContain('Step 1 of the campaign resume-billing/1: 3 runs resumed, 2 verified, 1 failed again');
 });
 
 describe('the next step', () => {
