@@ -39,6 +39,7 @@ export type Piece =
   | Spark
   | Strip
   | TimeChart
+  | Gantt
   | Figures
   | Facts
   | Table
@@ -85,6 +86,28 @@ export interface TimeChart {
   /** Periods with another background, such as weekends. */
   readonly shades?: readonly { readonly from: number; readonly to: number }[];
   readonly isLow?: boolean;
+}
+
+/** Bars over one time scale, for pages; commands have the table of the events. */
+export interface Gantt {
+  readonly piece: 'gantt';
+  readonly title: string;
+  readonly rows: readonly GanttRow[];
+  readonly events: Table;
+}
+
+export interface GanttRow {
+  readonly name: string;
+  readonly bars: readonly GanttBar[];
+  readonly marks?: readonly { readonly at: number; readonly look: Look; readonly text: string }[];
+}
+
+/** `faint`: a wait. */
+export interface GanttBar {
+  readonly from: number;
+  readonly to: number;
+  readonly look: Look;
+  readonly text: string;
 }
 
 export interface Series {

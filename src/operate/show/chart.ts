@@ -24,7 +24,7 @@ import { constantMarkup, filled, renderPlain } from './markup.ts';
 
 type Part = Html | string | number | undefined | false | readonly Html[];
 
-function svg(parts: TemplateStringsArray, ...values: readonly Part[]): Html {
+export function svg(parts: TemplateStringsArray, ...values: readonly Part[]): Html {
   return filled(parts, values, (value) =>
     Array.isArray(value) ? value.map((one: Html) => renderPlain(one)).join('') : renderPlain(value as Html),
   );

@@ -7,6 +7,7 @@ import { redact, redactKept, startOf } from '#foundation/domain/redact.ts';
 import { formatAge, formatElapsed, formatTime, machineTime } from '#foundation/domain/time-text.ts';
 import { ownText } from '#foundation/platform/memo.ts';
 import { sparkHtml, stripHtml, timeChartHtml } from './chart.ts';
+import { ganttHtml } from './gantt.ts';
 import { constantMarkup, filled, renderPlain } from './markup.ts';
 import {
   Html,
@@ -105,6 +106,12 @@ function pieceHtml(value: Piece): Html {
       return sparkHtml(value);
     case 'strip':
       return stripHtml(value);
+    case 'gantt':
+      return html`${ganttHtml(value)}
+        <details class="more">
+          <summary>Events as a table</summary>
+          ${value.events}
+        </details>`;
     case 'time-chart':
       return timeChartHtml(value);
     case 'block':

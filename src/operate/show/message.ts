@@ -1,14 +1,18 @@
 /** One message or workflow run: its facts and its timeline. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
+import { formatElapsed } from '#foundation/domain/time-text.ts';
 import { deadLetterPath, messagePath } from './paths.ts';
 import {
   type Cell,
   duration,
   facts,
+  type GanttBar,
+  type GanttRow,
   idLink,
   idText,
   lines,
   list,
+  type Look,
   minor,
   moment,
   numberColumn,
@@ -52,7 +56,7 @@ function messageContent(message: MessageView, { at, account }: MessageDetail): C
       Trace: idText(message.traceId),
     }),
     list(message.unknown, true),
-    section('timeline', 'Timeline', timeline(message.timeline)),
+    section('timeline', 'Timeline', timelinePart([message], message.timeline, at)),
   ];
 }
 
@@ -76,7 +80,7 @@ function runContent(run: WorkflowRunView, { at, account }: MessageDetail): Cell 
       Trace: idText(run.traceId),
     }),
     list(run.unknown, true),
-    section('timeline', 'Timeline', timeline(run.timeline)),
+    section('timeline', 'Timeline', timelinePart(run.messages, run.timeline, at)),
     ...run.messages.map((message, index) =>
       section(`message-${index}`, `Message ${index + 1}`, [
         paragraph(link(message.messageId), ' ', outcomeOf(message)),
@@ -93,6 +97,84 @@ function outcomeOf({ outcome, state: now }: MessageView): Piece {
 function toneOf(outcome: string | undefined): Tone {
   if (outcome === 'delivered') return 'ok';
   return outcome === 'failed' ? 'trouble' : 'off';
+}
+
+/** One message has a row for each attempt; a run has one for each message. */
+function timelinePart(messages: readonly MessageView[], events: readonly TimelineEvent[], now: number): Cell {
+  const [only] = messages.length === 1 ? messages : [];
+  const attempts =
+    only === undefined ? messages.flatMap((message) => messageRow(message, now)) : attemptRows(only.timeline, now);
+  const rows = [...attempts, ...events.flatMap(markRow)];
+  const table = timeline(events);
+  const isDrawn = rows.some(({ bars }) => bars.length > 0);
+  const title = `Attempts and waits${rows.length > MOST_ROWS ? `, the first ${MOST_ROWS} rows of ${rows.length}` : ''}`;
+  return isDrawn ? { piece: 'gantt', title, rows: rows.slice(0, MOST_ROWS), events: table } : table;
+}
+
+const ATTEMPT_LOOK: Readonly<Record<AttemptView['outcome'], Look>> = {
+  delivered: 'ok',
+  failed: 'trouble',
+  in_progress: 'busy',
+};
+
+/** Rows of a page are limited; the table has all events. */
+const MOST_ROWS = 40;
+
+function attemptRows(events: readonly TimelineEvent[], now: number): GanttRow[] {
+  let free = events.find(({ kind }) => kind === 'created')?.at;
+  const rows: GanttRow[] = [];
+  for (const event of events) {
+    if (event.kind !== 'attempt') continue;
+    const { number: count, startedAt, endedAt, outcome, nextDeliveryAt } = event.attempt;
+    const from = startedAt ?? endedAt ?? event.at;
+    const to = endedAt ?? Math.max(from, now);
+    const text = `attempt ${count} ${outcome.replaceAll('_', ' ')}${attemptText(event.attempt)}`;
+    const wait = waitBar(free, from, `before attempt ${count}`);
+    rows.push({ name: text, bars: [...wait, { from, to, look: ATTEMPT_LOOK[outcome], text }] });
+    free = to;
+    const isNext = nextDeliveryAt !== undefined && nextDeliveryAt > now;
+    if (isNext)
+      rows.push({
+        name: `attempt ${count + 1} is due`,
+        bars: waitBar(to, nextDeliveryAt, `before attempt ${count + 1}`),
+      });
+  }
+  return rows;
+}
+
+function waitBar(from: number | undefined, to: number, what: string): GanttBar[] {
+  return from === undefined || to <= from
+    ? []
+    : [{ from, to, look: 'faint', text: `waits ${formatElapsed(to - from)} ${what}` }];
+}
+
+function attemptText({ durationMs, responseStatus, failure }: AttemptView): string {
+  const reason = responseStatus === undefined ? failure : `HTTP ${responseStatus}`;
+  return [durationMs === undefined ? undefined : formatElapsed(durationMs), reason]
+    .filter(Boolean)
+    .map((part) => `, ${part}`)
+    .join('');
+}
+
+function messageRow(message: MessageView, now: number): GanttRow[] {
+  const bars = attemptRows(message.timeline, now).flatMap((row) => row.bars);
+  const marks = message.timeline.flatMap(markRow).flatMap((row) => row.marks ?? []);
+  return bars.length + marks.length === 0 ? [] : [{ name: message.url ?? message.messageId, bars, marks }];
+}
+
+function markRow(event: TimelineEvent): GanttRow[] {
+  if (event.kind === 'attempt' || event.kind === 'created' || event.kind === 'due' || event.kind === 'ended') return [];
+  const text =
+    event.kind === 'action'
+      ? `the daemon: ${event.action.action}, ${event.action.outcome.replaceAll('_', ' ')}`
+      : event.kind.replaceAll('_', ' ');
+  return [
+    {
+      name: text,
+      bars: [],
+      marks: [{ at: event.at, look: event.kind === 'failure_callback' ? 'attention' : 'busy', text }],
+    },
+  ];
 }
 
 function timeline(events: readonly TimelineEvent[]): Table {

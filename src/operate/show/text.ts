@@ -39,6 +39,7 @@ function blocksOf(content: Cell, style: TextStyle): string[] {
     }
     if (piece === 'facts') return [factsText(content.rows, style)];
     if (piece === 'table') return [tableText(content, style)];
+    if (piece === 'gantt') return [tableText(content.events, style)];
     if (piece === 'block') return [blockText(content.text)];
     if (piece === 'list') return [content.items.map((item) => `${painted(runsOf(item), paint)}\n`).join('')];
     if (piece === 'next') {
@@ -269,6 +270,7 @@ function pieceRuns(piece: Piece, times: Times): Run[] {
     case 'strip':
     case 'time-chart':
     case 'facts':
+    case 'gantt':
     case 'list':
     case 'next':
     case 'section':

@@ -153,6 +153,7 @@ tr:target > * { background: var(--busy-wash); }
 .plot .grid { stroke: var(--grid); } .plot .limit { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 5 4; }
 .plot .line { stroke: var(--look); stroke-width: 1.5; } .plot .area, .plot .band { fill: var(--wash); }
 .plot .bar { fill: var(--look); } .plot .shade { fill: var(--row); }
+.plot .wait { fill: var(--field); } .plot .thin { stroke: var(--look); stroke-width: 3; } .plot .axis { stroke: var(--line); } .plot .cut { stroke: var(--faint); stroke-dasharray: 2 3; }
 .steps rect { fill: transparent; } .steps rect:hover, .steps rect.at { fill: color-mix(in srgb, var(--ink) 14%, transparent); }
 .mark line { stroke: var(--look); stroke-dasharray: 3 3; } .plot .mark text { fill: var(--look); } a.mark:hover text { text-decoration: underline; }
 .chart details { position: absolute; top: 12px; right: 16px; font-size: 13px; color: var(--faint); } .chart summary { cursor: pointer; width: max-content; }
