@@ -12,9 +12,13 @@ import { rateUnitOf, unitOf } from './parts/units.ts';
 
 const { api: apiThresholds, collectors, daemon: ofItself } = THRESHOLDS;
 
-/** Returns an expression with one row per daemon, with its version. */
+/**
+ * Returns an expression with one row per daemon, with its version. Several targets may have one instance label, such as the
+ * pods behind a service: a match with one of several series would be an error, and the whole table would be empty.
+ */
 function ofDaemon(expr: string): string {
-  return `max by (instance, version) (${expr} * on (job, instance) group_left (version) ${sel('opsd_build_info')})`;
+  const versions = `max by (job, instance, version) (${sel('opsd_build_info')})`;
+  return `max by (instance, version) (${expr} * on (job, instance) group_left (version) ${versions})`;
 }
 
 const right = row(
@@ -111,7 +115,7 @@ const right = row(
         {
           title: 'Series, share of the limit',
           expr: ofDaemon(
-            `sum by (job, instance) (${sel('opsd_series')}) / on (job, instance) ${sel('opsd_series_limit')}`,
+            `max by (job, instance) (${sel('opsd_series')}) / max by (job, instance) (${sel('opsd_series_limit')})`,
           ),
           unit: 'percentunit',
           decimals: 1,

@@ -70,6 +70,17 @@ test('over the demo no query fails, exactly the quiet ones are empty, and every 
   expect(await promtoolSays(promtool!, text)).toBe('');
 }, 4_000_000);
 
+type Names = Readonly<Record<string, string>>;
+
+/** Returns the titles of the columns of a table that have a value in some row. */
+function filledColumns(dom: string, id: number): readonly string[] {
+  const [, table = ''] = new RegExp(`data-id="${id}".*?<table>(.*?)</table>`, 's').exec(dom) ?? [];
+  const [titles = [], ...rows] = [...table.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) => cell.replaceAll(/<[^>]*>/g, '')),
+  );
+  return titles.filter((_title, column) => rows.some((row) => !['', '–'].includes(row[column] ?? '')));
+}
+
 /** Draws each dashboard in a browser. Each panel with a query that is not quiet must show data, and a chart its lines. */
 async function expectRendered(chromium: string, source: Prometheus, how: Look): Promise<void> {
   const tab = await openTab(chromium);
@@ -83,10 +94,17 @@ async function expectRendered(chromium: string, source: Prometheus, how: Look): 
     if (pictures !== undefined) await tab.picture(join(pictures, `${dashboard.uid}.png`));
     const shown = [...dom.matchAll(/data-state="data" data-id="(\d+)"/g)].map(([, id]) => Number(id));
     const charts = [...dom.matchAll(/id="chart-(\d+)" data-lines="([1-9]\d*)"/g)].map(([, id]) => Number(id));
-    for (const { id, type, title, targets = [] } of asking(dashboard)) {
+    for (const { id, type, title, targets = [], transformations = [] } of asking(dashboard)) {
       const about = `${dashboard.uid}/panel/${title}`;
       if (targets.some(({ refId }) => isLoud(`${about}/${refId}`))) expect.soft(shown, about).toContain(id);
       if (type === 'timeseries' && shown.includes(id)) expect.soft(charts, about).toContain(id);
+      if (type !== 'table' || !shown.includes(id)) continue;
+      const filled = filledColumns(dom, id);
+      const names = (transformations.find((one) => one.id === 'organize')?.options ?? {})['renameByName'] as Names;
+      for (const { refId } of targets.filter((target) => isLoud(`${about}/${target.refId}`))) {
+        const column = names[targets.length === 1 ? 'Value' : `Value #${refId}`]!;
+        expect.soft(filled, `${about}/${refId}`).toContain(column);
+      }
     }
   }
 }

@@ -288,6 +288,23 @@ testPanels([
     ),
     shown: { '{instance="a",version="1"}': 0.2, '{instance="b",version="2"}': 0.5 },
   },
+  ...(['A', 'B', 'C', 'D', 'E', 'F'] as const).map((query) => ({
+    says: `two targets with one instance label are a row, and not an error, in column ${query}`,
+    panel: `opsd-daemon/Daemons/${query}`,
+    given: Object.fromEntries(
+      ['one', 'two'].flatMap((pod) => [
+        [daemon('opsd_build_info', `version="1",revision="${pod}",node_version="v24",pod="${pod}"`), always(1)],
+        [daemon('process_start_time_seconds', `pod="${pod}"`), always(5)],
+        [daemon('opsd_leader', `pod="${pod}"`), always(1)],
+        [daemon('opsd_config_last_reload_successful', `pod="${pod}"`), always(1)],
+        [daemon('opsd_config_last_reload_success_timestamp_seconds', `pod="${pod}"`), always(5)],
+        [daemon('opsd_series', `pod="${pod}"`), always(200)],
+        [daemon('opsd_series_limit', `pod="${pod}"`), always(1_000)],
+        [daemon('opsd_state_last_save_timestamp_seconds', `pod="${pod}"`), always(3_590)],
+      ]),
+    ),
+    shown: { '{instance="a",version="1"}': { A: 5_000, B: 1, C: 1, D: 5_000, E: 0.2, F: 10 }[query] },
+  })),
   {
     says: 'a new pod is a start, and so is a start of the same; a daemon that was out of reach is none',
     panel: 'opsd-daemon/@Restarts',
