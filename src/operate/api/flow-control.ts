@@ -1,6 +1,7 @@
 /** Flow-control keys: their last reading, their saturation, and their waiting messages over the last hours. */
 import { constraintOf, type WatchedFlowControlKey } from '#foundation/domain/flow-control.ts';
 import type { FlowControlView } from '../contract/readings.ts';
+import { flowControlAdvice } from '../situation/flow-control.ts';
 import type { ApiDeps } from './api-deps.ts';
 import { sourceViews } from './status.ts';
 
@@ -13,14 +14,19 @@ export function readFlowControl(
   const names = deps.accounts.map(({ name }) => name).filter((name) => account === undefined || name === account);
   const keys = names.flatMap((name) => {
     const batch = board.fresh(name, 'flowControl');
-    return (batch?.rows ?? []).map((row) => ({
-      account: name,
-      at: batch!.at,
-      ...row,
-      saturation: saturationOf(row),
-      constraint: row.waitListSize > 0 ? constraintOf(row) : undefined,
-      history: flowControlHistory.of(name, row.flowControlKey, at),
-    }));
+    return (batch?.rows ?? []).map((row) => {
+      const constraint = constraintOf(row);
+      const history = flowControlHistory.of(name, row.flowControlKey, at);
+      return {
+        account: name,
+        at: batch!.at,
+        ...row,
+        saturation: saturationOf(row),
+        constraint,
+        advice: flowControlAdvice(row, constraint, history),
+        history,
+      };
+    });
   });
   return {
     at,

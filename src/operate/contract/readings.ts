@@ -36,6 +36,7 @@ const flowControlKey = s.named(
     // More than 1 if a limit was lowered. Absent if the key has no limit, or the service did not return its use.
     saturation: s.opt(s.number('Used share of the tighter limit.')),
     constraint: s.opt(s.choice(CONSTRAINTS, 'What keeps messages waiting.')),
+    advice: s.opt(s.text('What would end the waiting; absent if the facts support nothing.')),
     // Oldest first. A bucket without a reading is absent.
     history: s.listOf(s.object({ at: s.time('Start of the bucket.'), waitListSize: s.count('Highest reading.') })),
   }),

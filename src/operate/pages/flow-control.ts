@@ -5,12 +5,27 @@ import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
 import { accountField, filterForm, queryFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { bars, type Cell, minor, moment, numberColumn, section, state, sub, table, wide } from '../show/cell.ts';
+import {
+  bars,
+  type Cell,
+  link,
+  minor,
+  moment,
+  numberColumn,
+  section,
+  state,
+  sub,
+  table,
+  timeChart,
+  wide,
+} from '../show/cell.ts';
 import { html } from '../show/html.ts';
 import type { FlowControlKeyView, FlowControlView } from '../contract/readings.ts';
 
 /** Maximum number of listed keys. */
 const MOST_KEYS = 200;
+/** A chart of a young daemon is as wide as half an hour. */
+const LEAST_BUCKETS = 10;
 
 export function flowControlPage(context: PageContext): Reply {
   const { deps, query } = context;
@@ -21,7 +36,29 @@ export function flowControlPage(context: PageContext): Reply {
     title: 'Flow control',
     section: '/flow-control',
     main: html`${filterForm('/flow-control', query, accountField(accounts))} ${sourceProblems(view)}
-    ${section('keys', 'Keys', keys(view))}`,
+    ${waitingChart(view)} ${section('keys', 'Keys', keys(view))}`,
+  });
+}
+
+/** Sum over the keys, the highest reading of each. Unknown where no key has a reading. */
+function waitingChart({ keys: all, bucketMs }: FlowControlView): Cell {
+  const sums = new Map<number, number>();
+  for (const { at, waitListSize } of all.flatMap((key) => key.history))
+    sums.set(at, (sums.get(at) ?? 0) + waitListSize);
+  if (!sums.values().some((sum) => sum > 0)) return undefined;
+  const last = Math.max(...sums.keys());
+  const from = Math.min(...sums.keys(), last - (LEAST_BUCKETS - 1) * bucketMs);
+  const values = Array.from(
+    { length: (last - from) / bucketMs + 1 },
+    (_, index) => sums.get(from + index * bucketMs) ?? null,
+  );
+  return timeChart({
+    title: 'Waiting messages of all keys',
+    from,
+    stepMs: bucketMs,
+    format: formatCount,
+    isLow: true,
+    series: [{ name: 'waiting', look: 'busy', shape: 'area', values }],
   });
 }
 
@@ -47,9 +84,8 @@ function keys({ keys: rows, at }: FlowControlView): Cell {
       Key: wide((row) => [row.flowControlKey, sub(row.account)]),
       State: wide(stateOf),
       Waiting: numberColumn((row) => formatCount(row.waitListSize)),
-      Parallelism: numberColumn((row) => use(row.parallelismCount, row.parallelismMax)),
-      Rate: numberColumn(rate),
-      Saturation: numberColumn(({ saturation }) => saturation !== undefined && percent(saturation)),
+      Parallelism: (row) => use('parallelism', row.parallelismCount, row.parallelismMax),
+      Rate: rate,
       'Waiting over 3 hours': history,
       Read: minor((row) => moment(row.at, at)),
     },
@@ -64,7 +100,11 @@ const CONSTRAINT: Readonly<Record<NonNullable<FlowControlKeyView['constraint']>,
   other: 'waits',
 };
 
-function stateOf({ constraint, isPaused, isPinnedParallelism, isPinnedRate, isDiscovered }: FlowControlKeyView): Cell {
+const THROTTLED = '/messages?state=ERROR&status=429&account=';
+
+function stateOf(key: FlowControlKeyView): Cell {
+  const { account, advice, constraint, isPaused, isPinnedParallelism, isPinnedRate, isDiscovered } = key;
+  const isLimited = constraint === 'parallelism' || constraint === 'rate';
   const pinned = [isPinnedParallelism === true && 'parallelism', isPinnedRate === true && 'rate'].filter(Boolean);
   const word =
     constraint !== undefined
@@ -74,23 +114,27 @@ function stateOf({ constraint, isPaused, isPinnedParallelism, isPinnedRate, isDi
         : state('ok', 'nothing waits');
   return [
     word,
+    advice !== undefined && [
+      sub(advice),
+      isLimited && sub(link(THROTTLED + encodeURIComponent(account), 'search for 429')),
+    ],
     pinned.length > 0 && sub(`pinned: ${pinned.join(', ')}`),
     isDiscovered === true && sub('found in dead letters'),
   ];
 }
 
-function use(count: number | undefined, max: number | undefined): string | undefined {
+/** Use of a limit, as a bar and in numbers. */
+function use(limit: string, count: number | undefined, max: number | undefined, unit = ''): Cell {
   if (max === undefined) return undefined;
-  return `${count === undefined ? 'unknown' : formatCount(count)} of ${formatCount(max)}`;
+  const text = `${count === undefined ? 'unknown' : formatCount(count)} of ${formatCount(max)}${unit}`;
+  if (count === undefined || max <= 0) return text;
+  const look = count >= max && 'attention';
+  return html`<progress class="${look}" max="${max}" value="${Math.min(count, max)}" aria-label="${limit}"></progress>
+    <span class="nowrap">${text}</span>`;
 }
 
-function rate({ rateCount, rateMax, ratePeriod }: FlowControlKeyView): string | undefined {
-  const used = use(rateCount, rateMax);
-  return used !== undefined && ratePeriod !== undefined ? `${used} in ${formatCount(ratePeriod)} s` : used;
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
+function rate({ rateCount, rateMax, ratePeriod }: FlowControlKeyView): Cell {
+  return use('rate', rateCount, rateMax, ratePeriod === undefined ? '' : ` in ${formatCount(ratePeriod)} s`);
 }
 
 function history({ history: points }: FlowControlKeyView): Cell {

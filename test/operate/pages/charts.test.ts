@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { RunRecord } from '#automate/ledger/reports.ts';
 import type { RunView } from '#operate/contract/policies.ts';
-import type { SpendView } from '#operate/contract/readings.ts';
+import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
+import type { FlowControlView, SpendView } from '#operate/contract/readings.ts';
 import { ask, got, ledger, NOW, RESUME_BILLING, serving, world, type World } from '../http/world.ts';
 
 const DAY = 86_400_000;
@@ -176,6 +177,60 @@ describe('policies', () => {
       ['ask', 'asks', 'approve'],
       ['ok', 'acts', 'enforce'],
       ['attention', 'watches', 'audit, configured as enforce: a pause'],
+    ]);
+  });
+});
+
+describe('flow control', () => {
+  const key = (flowControlKey: string, waitListSize: number) => ({
+    flowControlKey,
+    waitListSize,
+    parallelismMax: 2,
+    parallelismCount: waitListSize > 0 ? 2 : 0,
+  });
+
+  function flowing() {
+    const flowControlHistory = new FlowControlHistory();
+    const deps = world({ accounts: [{ name: 'production' }], flowControlHistory });
+    const schedule = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
+    deps.board.register({ account: 'production', collector: 'flowControl', ...schedule });
+    for (const ago of [20, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]) {
+      const rows = [key('billing', ago % 5 === 0 ? 0 : ago), key('email', ago === 3 ? 7 : 0)];
+      flowControlHistory.take('production', NOW - ago * 180_000, rows);
+    }
+    const rows = [key('billing', 5), key('email', 0)];
+    deps.board.publish({ account: 'production', collector: 'flowControl', at: NOW, rows, dropped: 0 }, 5);
+    return deps;
+  }
+
+  test('waiting messages over time are the sums of the API, and unknown between readings', async () => {
+    const deps = flowing();
+    const { keys, bucketMs } = await got<FlowControlView>(deps, '/api/v1/flow-control');
+    const bucket = Math.floor(NOW / bucketMs) * bucketMs;
+    const expected = Array.from({ length: 21 }, (_, index) => {
+      const at = bucket - (20 - index) * bucketMs;
+      const found = keys.flatMap(({ history }) => history.filter((point) => point.at === at));
+      return found.length === 0 ? 'unknown' : String(found.reduce((sum, { waitListSize }) => sum + waitListSize, 0));
+    });
+    expect(expected.filter((text) => text === 'unknown')).toHaveLength(7);
+    expect(tableOf(await pageOf(deps, '/flow-control'), 'Waiting messages of all keys')['waiting']).toEqual(expected);
+  });
+
+  test('advice and the use of limits are those of the API', async () => {
+    const deps = flowing();
+    const { keys } = await got<FlowControlView>(deps, '/api/v1/flow-control');
+    expect(keys.map(({ flowControlKey, advice }) => [flowControlKey, advice])).toEqual([
+      [
+        'billing',
+        'Messages waited in 71 % of the last hours, and parallelism 2 is used fully. If the destination answers no 429, publish with a higher parallelism.',
+      ],
+      ['email', undefined],
+    ]);
+    const page = await pageOf(deps, '/flow-control');
+    expect(page).toContain(keys[0]!.advice);
+    expect([...page.matchAll(/<progress[^>]*>/g)].map(([bar]) => bar)).toEqual([
+      '<progress class="attention" max="2" value="2" aria-label="parallelism">',
+      '<progress class="" max="2" value="0" aria-label="parallelism">',
     ]);
   });
 });

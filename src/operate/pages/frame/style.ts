@@ -126,6 +126,7 @@ tr:target > * { background: var(--busy-wash); }
 .state.busy { color: var(--busy); } .state.busy::before { content: "\\25D0"; }
 .state.watch { color: var(--off); } .state.watch::before { content: "\\25CE"; }
 .state.ask { color: var(--busy); } .state.ask::before { content: "\\25C7"; }
+progress { display: block; width: 100%; max-width: 120px; height: 8px; accent-color: var(--busy); } progress.attention { accent-color: var(--attention); }
 .empty { margin: 0; padding: 12px 16px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; color: var(--faint); }
 .links { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 0; padding: 0; list-style: none; }
 
