@@ -66,8 +66,8 @@ function actionTable(plan: Plan): Cell {
 
 const STATE_TONE: Readonly<Record<PlanProgress['state'], Tone>> = {
   draft: 'off',
-  running: 'ok',
-  settling: 'ok',
+  running: 'busy',
+  settling: 'busy',
   held: 'attention',
   paused: 'attention',
   finished: 'ok',

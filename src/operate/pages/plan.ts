@@ -127,8 +127,8 @@ function decision(context: PageContext, detail: StoredPlanDetail, runs: readonly
 
 const STATE_TONE: Readonly<Record<StoredPlanDetail['state'], Tone>> = {
   draft: 'off',
-  pending: 'attention',
-  approved: 'ok',
+  pending: 'ask',
+  approved: 'busy',
   applied: 'ok',
   rejected: 'off',
   cancelled: 'off',

@@ -144,7 +144,7 @@ const DECISION: Readonly<Record<string, string>> = {
   expired: 'ended',
 };
 
-function unknownKind({ type, ...fields }: AuditFields): Cell {
+function unknownKind({ type, sequence: _place, hash: _hash, ...fields }: AuditFields): Cell {
   return `${type}: ${fieldsText(fields, ' ')}`;
 }
 

@@ -25,8 +25,8 @@ type CampaignRow = Pick<
 > & { readonly breaker?: Campaign['breaker'] | undefined };
 
 const CAMPAIGN_TONE: Readonly<Record<Campaign['state'], Tone>> = {
-  ready: 'ok',
-  settling: 'ok',
+  ready: 'busy',
+  settling: 'busy',
   halted: 'trouble',
   audit: 'trouble',
   ended: 'off',

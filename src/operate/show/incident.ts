@@ -104,7 +104,7 @@ export function firstFailure({ firstAt, isSinceKnown }: IncidentView, at: number
 const STATE_TONE: Readonly<Record<IncidentView['state'], Tone>> = {
   open: 'trouble',
   acknowledged: 'attention',
-  recovering: 'attention',
+  recovering: 'busy',
   resolved: 'ok',
 };
 
@@ -203,7 +203,7 @@ export function incidentChart({ history, story }: IncidentDetail): Cell {
     { name: 'repaired and verified', look: 'ok', shape: 'bars', values: padded(verified) },
   ];
   return timeChart({
-    title: `Failures and repairs, each bar ${formatSpan(stepMs)}`,
+    title: 'Failures and repairs',
     from: history.from - before * stepMs,
     stepMs,
     series: all.filter(({ name, values }) => name === 'failed' || values.some((value) => value !== 0)),
@@ -259,13 +259,16 @@ export function incidentStatus(incident: IncidentDetail, at: number): readonly C
   ];
 }
 
-function repairedBy({ state: now, next, plans, campaigns, members }: IncidentDetail): Cell {
+function repairedBy({ state: now, next, plans, campaigns, members, policies }: IncidentDetail): Cell {
   if (now === 'resolved') return state('ok', 'resolved');
   if (plans.some((plan) => plan.state === 'pending')) return state('ask', 'waits for an approval');
   if (campaigns.some(({ state: of }) => of === 'halted' || of === 'audit'))
     return state('trouble', 'its repair is halted');
   if (next.by === 'operator') return state('trouble', 'nobody repairs it');
   if (next.by === 'nobody') return state('busy', 'recovers by itself');
+  const by = next.policy !== undefined && [' by ', policyLink(next.policy)];
+  const held = policies.find(({ name }) => name === next.policy)?.held;
+  if (held !== undefined) return [state('attention', 'its repair is held'), ` by ${held.guard}`];
   const word = members.now === 0 && !members.isLowerBound ? 'being verified' : 'being repaired';
-  return [state('busy', word), next.policy !== undefined && [' by ', policyLink(next.policy)]];
+  return [state('busy', word), by];
 }

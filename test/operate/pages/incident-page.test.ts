@@ -78,6 +78,14 @@ test('says who repairs it and what remains', async () => {
   expect(text).toContain('Step 1 of the campaign resume-billing/1: 3 runs resumed, 2 verified, 1 failed again');
 });
 
+test('a policy that a guard holds repairs nothing', async () => {
+  const held = { guard: 'arrivals', reason: '312 in 5 minutes', since: NOW };
+  const { page } = await browserOf({ ...given(), policies: async () => [{ ...RESUME_BILLING, held }] });
+  const text = words(await page(`/incidents/${OWN.id}`));
+  expect(text).toContain('its repair is held by arrivals · 4 of 9 left');
+  expect(text).not.toContain('being repaired');
+});
+
 describe('the next step', () => {
   const pending = storedPlan({ targets: ['dlq-0', 'dlq-1'] });
   const APPROVE =

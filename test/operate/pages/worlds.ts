@@ -317,7 +317,9 @@ function fullPorts(text: (plain: string) => string): ReadingPorts {
     opening: 1,
     previous: '',
     hash: '9f3c2a'.padEnd(64, '0'),
-    type: 'plan.approved',
+    type: 'plan.decided',
+    state: 'approved',
+    covers: 12,
     policy: text('resume-billing'),
     by: text('alice'),
     reason: text('the database is back'),
@@ -341,7 +343,16 @@ function fullPorts(text: (plain: string) => string): ReadingPorts {
       },
     },
     audit: {
-      search: () => Promise.resolve({ records: Array.from({ length: 30 }, () => record), damaged: 0, cursor: '1.2' }),
+      search: () =>
+        Promise.resolve({
+          records: Array.from({ length: 30 }, (_, index) => ({
+            ...record,
+            sequence: 812 - index,
+            plan: `${record.plan}${index >> 1}`,
+          })),
+          damaged: 0,
+          cursor: '1.2',
+        }),
       verify: () => Promise.resolve({ records: 812, isTorn: false, head: { sequence: 812, hash: record.hash } }),
     },
     configuration: () => ({

@@ -110,7 +110,7 @@ const SENTENCES: readonly (readonly [AuditFields, string])[] = [
   ],
   [{ type: 'audit.not_committed', record: 3 }, 'The change of record 3 did not happen'],
   [{ type: 'audit.torn', bytes: 17 }, 'The daemon removed 17 bytes of an incomplete line'],
-  [{ type: 'of.tomorrow', policy: 'p', store: 's', previous: 'x', count: 1 }, 'of.tomorrow: policy=p count=1'],
+  [{ type: 'of.tomorrow', policy: 'p', store: 's', hash: 'x', sequence: 4, count: 1 }, 'of.tomorrow: policy=p count=1'],
   [{ type: 'constructor', a: 1 }, 'constructor: a=1'],
 ];
 
