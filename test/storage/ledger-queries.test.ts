@@ -55,6 +55,9 @@ const SHORT = /^(?:SCAN|SEARCH) (?:u|names|unsettled|(?:json_each|wanted) VIRTUA
 const ENDING: Readonly<Record<string, readonly string[]>> = {
   recent: ['SCAN i'],
   'last runs': ['SEARCH runs USING COVERING INDEX runs_policy'],
+  // At most 5,000 rows of an index.
+  steps: ['SCAN n'],
+  outcomesOfSteps: ['SCAN n'],
 };
 
 /** A search without a bound walks along an index until a row matches. */

@@ -357,6 +357,19 @@ ledgerTest(
   },
 );
 
+test('a long campaign has its newest steps, each of them whole', async () => {
+  const ledger = await ledgerIn();
+  const run = await ledger.beginRun(planOf(), 1_000);
+  for (let index = 0; index < 5_200; index++) {
+    const campaign = { id: 'p/1', step: 1 + Math.floor(index / 500) };
+    await ledger.reserve(run, resumeOf(`a${index}`, { campaign }), 1_000 + index, NO_CAPS);
+  }
+  const steps = await ledger.stepsOf('production', ['p/1']);
+  // 200 of the last step, 500 of each of 9, and 300 of the first one, which is left out.
+  const whole = [2, 3, 4, 5, 6, 7, 8, 9, 10].map((step) => [step, 500]);
+  expect(steps.map(({ step, sent }) => [step, sent])).toEqual([...whole, [11, 200]]);
+});
+
 test('runs are listed newest first, of one policy or of all, with their triggers', async () => {
   const ledger = await ledgerIn();
   const trigger = { kind: 'alert', name: 'Down', key: 'r/f/1' } as const;

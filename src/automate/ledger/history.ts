@@ -30,7 +30,7 @@ export interface History {
   resumes(account: string, lineages: Iterable<string>): Promise<ReadonlyMap<string, readonly Resume[]>>;
   /** Failed runs that this daemon resumed as these runs. */
   resumedFrom(account: string, workflowRunIds: Iterable<string>): Promise<ReadonlyMap<string, string>>;
-  /** Steps of campaigns, oldest first. */
+  /** Steps of campaigns, oldest first: those of their newest 5,000 actions. */
   stepsOf(account: string, campaigns: readonly string[]): Promise<readonly CampaignStep[]>;
   /** Actions on entries or runs, newest first. */
   actionsOn(account: string | undefined, ids: Iterable<string>): Promise<readonly ActionRecord[]>;
