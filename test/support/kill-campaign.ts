@@ -4,7 +4,8 @@
  * and in the end the metrics match the service.
  */
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 import type { RunningEmulator } from '#emulator/emulator.ts';
@@ -53,6 +54,8 @@ export interface Campaign<Truth> {
   readonly told: (metrics: Exposition) => Truth;
   /** Further checks at the end. */
   readonly check?: (metrics: Exposition) => void;
+  /** Checks the store after the last stop, with the last metrics. */
+  readonly checkStore?: (db: DatabaseSync, metrics: Exposition) => void;
 }
 
 /** Lost, truncated and failed responses to an operation. */
@@ -128,6 +131,8 @@ export async function killCampaign<Truth>(
   grown(counted, metrics);
   campaign.check?.(metrics);
   await last.stop();
+  using db = new DatabaseSync(join(dirname(file), 'opsd.db'), { readOnly: true });
+  campaign.checkStore?.(db, metrics);
   return truth;
 }
 

@@ -56,6 +56,21 @@ export function killedLogs({ emulator, service, sinkUrl, below, kills }: Campaig
       return logTruth((await logsUntil(service, emulator.control.clock().now + 60_000)).toReversed());
     },
     told: toldByMetrics,
+    checkStore(db, metrics) {
+      const error = metrics.sum('msgsvc_message_attempt_failures_total');
+      const counted = {
+        created: metrics.sum('msgsvc_messages_created_total'),
+        delivered: metrics.sum('msgsvc_message_attempts_total') - error,
+        error,
+        cancelled: metrics.sum('msgsvc_message_cancellations_total'),
+        failed: metrics.sum('msgsvc_message_failures_total'),
+        retried: metrics.sum('msgsvc_message_retry_delay_seconds_count'),
+      };
+      const sums = Object.keys(counted).map((column) => `sum(${column}) AS ${column}`);
+      for (const step of [60_000, 3_600_000]) {
+        expect({ ...db.prepare(`SELECT ${sums.join(', ')} FROM history WHERE step = ?`).get(step) }).toEqual(counted);
+      }
+    },
     check(metrics) {
       if (kills >= SURELY_LATE) expect(metrics.value('opsd_log_late_entries_total')).toBeGreaterThan(0);
       for (const doubt of [
