@@ -86,8 +86,7 @@ test('the screen has the verdict, then problems, incidents, plans, pauses with t
   const { code, stdout, stderr } = await status(NIGHT);
   expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
   expect(stdout).toBe(`\
-■ Plan 9f3c2a of resume-billing waits for an approval of 2 actions: \`opsd
-  approve 9f3c2a\`; and 3 more.
+■ Plan 9f3c2a of resume-billing waits for an approval of 2 actions; and 3 more.
   opsd 0.1.0, up 1 h, at 2026-11-18 10:30:00Z
 
   problem   ■ The outcome of an action is unknown: the response to the request
@@ -168,8 +167,9 @@ test('an open incident is a finding, also before it is reported; an acknowledged
 test('a reported incident and a pending plan are listed once', async () => {
   const summary = 'Incident in production: 183 runs of app.example.com/invoice failed: HTTP 503';
   const plan = 'Plan 9f3c2a of policy resume-billing is pending approval';
-  const conditions = ['Worse', summary, plan].map((text, n) => ({
-    key: `key/${n}`,
+  const keys = { Worse: 'key/1', [summary]: 'incident/i-4711', [plan]: 'approval/resume-billing' };
+  const conditions = Object.entries(keys).map(([text, key]) => ({
+    key,
     severity: 'critical' as const,
     summary: text,
     detail: 'since',

@@ -5,7 +5,8 @@ import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { formatAge, formatSpan, formatTime } from '#foundation/domain/time-text.ts';
 import type { IncidentView } from '#operate/contract/incidents.ts';
 import type { StoredPlanView } from '#operate/contract/plans.ts';
-import type { StatusFacts } from '#operate/contract/status.ts';
+import { incidentPath, planPath } from '#operate/contract/page-paths.ts';
+import { problemText, type Problem, type StatusFacts } from '#operate/contract/status.ts';
 import { type Cell, code, faint, state, strong } from '#operate/show/cell.ts';
 import { label, lineText } from '#operate/show/text.ts';
 import { commandOfAction, pausedPolicy } from '#operate/situation/next-step.ts';
@@ -29,7 +30,7 @@ export function statusText(data: ScreenData, style: TextStyle & { readonly comma
     problems
       .slice(level === 'starting' ? 0 : 1)
       .filter((problem) => !isListed(problem, data))
-      .map((problem) => [label('problem'), marked(problem.level, problem.text)]),
+      .map((problem) => [label('problem'), marked(problem.level, problemText(problem))]),
     incidentLines(data, command),
     data.plans.flatMap((plan) => planLines(plan, data, command)),
     data.pauses.flatMap((pause) => pauseLines(pause, data, command)),
@@ -63,10 +64,10 @@ function ofReplica({ replica, accounts }: ScreenData): string {
 }
 
 /** Returns true for the report of an incident, a plan or a pause that has a line of its own. */
-function isListed({ text }: { readonly text: string }, { incidents, plans, pauses }: ScreenData): boolean {
+function isListed({ path = '', text }: Problem, { incidents, plans, pauses }: ScreenData): boolean {
   return (
-    incidents.some(({ account, title }) => text.startsWith(`Incident in ${account}: ${title}`)) ||
-    plans.some(({ id }) => text.startsWith(`Plan ${id} `)) ||
+    incidents.some(({ id }) => path === incidentPath(id)) ||
+    plans.some(({ id }) => path === planPath(id)) ||
     (text.startsWith('All policies are paused') && pauses.some(({ scope }) => scope === 'engine'))
   );
 }

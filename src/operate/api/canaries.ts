@@ -56,8 +56,3 @@ export function readCanaries(deps: Pick<ApiDeps, 'clock' | 'canaries'>, account?
 export function isFailingCanary({ verdict }: Pick<CanaryState, 'verdict'>): boolean {
   return verdict !== 'ok' && verdict !== 'unknown';
 }
-
-/** Id of the row of a canary on its page. */
-export function canaryAnchor({ account, canary }: Pick<CanaryState, 'account' | 'canary'>): string {
-  return `canary-${account}-${canary}`;
-}

@@ -10,6 +10,7 @@ import {
   type IncidentState,
 } from '#foundation/domain/incident.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
+import type { LineageHistory } from '#automate/ledger/history.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
@@ -18,7 +19,7 @@ import type { IncidentDetail, IncidentList, IncidentView, listIncidents } from '
 import type { QueryOf } from '../contract/route.ts';
 import { HttpError } from '../http/reply.ts';
 import { incidentHistory, incidentStory } from '../situation/incident-story.ts';
-import { commandOfAction, incidentNextStep, type NextAction } from '../situation/next-step.ts';
+import { commandOfAction, incidentNextStep, type NextAction, type NextStep } from '../situation/next-step.ts';
 import type { ApiDeps } from './api-deps.ts';
 import { queriedAccounts, queueStatuses, deadLetterRows, type FoundDeadLetter } from './dead-letter-query.ts';
 import { deadLetterView } from './dead-letter-views.ts';
@@ -63,7 +64,7 @@ function emptiness(incident: Incident): number {
   return (incident.deliveries?.lost ?? 0) > 0 ? 1 : 2;
 }
 
-function byUrgency(a: Incident, b: Incident): number {
+export function byUrgency(a: Incident, b: Incident): number {
   return (
     URGENCY[a.state] - URGENCY[b.state] ||
     emptiness(a) - emptiness(b) ||
@@ -124,7 +125,7 @@ export async function readIncident(
   incident: Incident,
   signal?: AbortSignal,
 ): Promise<ReadIncident> {
-  const { account, firstAt, place, kind } = incident;
+  const { account, firstAt } = incident;
   const now = deps.clock.now();
   const members = membersOf(deps, incident);
   const runs = members.flatMap((one) => (one.queue === 'workflow' ? one.row : []));
@@ -146,24 +147,11 @@ export async function readIncident(
     message: members.filter(({ queue }) => queue === 'message').map(({ row }) => row.dlqId),
   };
   const memberIds = { workflow: oldestOf(ids.workflow), message: oldestOf(ids.message) };
-  const host = kind === 'destination' ? place : mostFrequent(members.map(hostOf))[0]?.name;
-  const attempts = host === undefined ? undefined : deps.incidents.attempts(account, host);
-  const destination = attempts && { host: host!, delivered: attempts.delivered, attempts: attempts.all };
-  const plans = plansOf(stored, incident, members);
-  const deadLetters = members.flatMap((one) => (one.queue === 'message' ? one.row : []));
-  const selected =
-    members.length === 0
-      ? new Map<string, number>()
-      : deps.incidents.selectedBy(account, { runs, deadLetters, lineages });
-  const policies = policiesOf(statuses, incident, selected);
-  const campaigns = campaignsOf(statuses, incident, new Set(policies.map(({ name }) => name)));
-  const next = incidentNextStep({
-    incident,
-    membersNow: membersNow(incident),
-    policies,
-    plans,
-    campaigns,
-    destination,
+  const { destination, policies, plans, campaigns, next } = situationOf(deps, incident, {
+    members,
+    statuses,
+    stored,
+    lineages,
   });
   const detail: IncidentDetail = {
     ...incidentView(deps, incident),
@@ -196,6 +184,39 @@ export async function readIncident(
     next: { text: next.text, by: next.by, policy: next.policy, command: next.action && commandOfAction(next.action) },
   };
   return { detail, policies: statuses, action: next.action };
+}
+
+interface SituationFacts {
+  /** Members, or a sample of them. */
+  readonly members: readonly FoundDeadLetter[];
+  readonly statuses: readonly PolicyStatus[];
+  readonly stored: readonly StoredPlan[];
+  /** Histories of the runs among the members. */
+  readonly lineages: ReadonlyMap<string, LineageHistory>;
+}
+
+/** Returns what is done about an incident, and the next step. */
+export function situationOf(
+  deps: Pick<IncidentDeps, 'incidents'>,
+  incident: Incident,
+  { members, statuses, stored, lineages }: SituationFacts,
+): Pick<IncidentDetail, 'destination' | 'policies' | 'plans' | 'campaigns'> & { readonly next: NextStep } {
+  const { account, kind, place } = incident;
+  const host = kind === 'destination' ? place : mostFrequent(members.map(hostOf))[0]?.name;
+  const attempts = host === undefined ? undefined : deps.incidents.attempts(account, host);
+  const destination = attempts && { host: host!, delivered: attempts.delivered, attempts: attempts.all };
+  const plans = plansOf(stored, incident, members);
+  const runs = members.flatMap((one) => (one.queue === 'workflow' ? one.row : []));
+  const deadLetters = members.flatMap((one) => (one.queue === 'message' ? one.row : []));
+  const selected =
+    members.length === 0
+      ? new Map<string, number>()
+      : deps.incidents.selectedBy(account, { runs, deadLetters, lineages });
+  const policies = policiesOf(statuses, incident, selected);
+  const campaigns = campaignsOf(statuses, incident, new Set(policies.map(({ name }) => name)));
+  const facts = { incident, membersNow: membersNow(incident), policies, plans, campaigns };
+  const next = incidentNextStep({ ...facts, ...(destination !== undefined && { destination }) });
+  return { destination, policies, plans, campaigns, next };
 }
 
 /** Members that the daemon knows now, newest first. */

@@ -16,7 +16,7 @@ import { readPlan, storedPlanView } from './stored-plans.ts';
 export const STATUS_ROUTES: readonly ApiRoute[] = [
   implement(status.getStatus, async ({ deps, signal }) => {
     const read = await readStatus(deps, 1, signal);
-    const { sources, policies: all, actions: _listed, plans, approvals: _approvals, ...rest } = read;
+    const { sources, policies: all, actions: _listed, plans, approvals: _approvals, repairs: _repairs, ...rest } = read;
     return {
       ...rest,
       pendingPlans: plans.length,

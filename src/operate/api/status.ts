@@ -16,6 +16,7 @@ import {
 } from './stored-status.ts';
 import type { RunView } from '../contract/policies.ts';
 import type { ReconciliationView, SourceView } from '../contract/status.ts';
+import type { RepairDeps } from './incident-repairs.ts';
 import { judge } from './verdict.ts';
 
 /** Part of `ApiDeps` that a status needs. */
@@ -37,7 +38,7 @@ export type StatusDeps = Pick<
 > & {
   readonly ledger: Pick<ApiDeps['ledger'], 'view'>;
   readonly engine: Pick<ApiDeps['engine'], 'conditions'>;
-  readonly incidents: Pick<ApiDeps['incidents'], 'selectedBy'>;
+  readonly incidents: RepairDeps['incidents'];
 };
 
 /**
@@ -107,9 +108,12 @@ export function statusOf(deps: StatusDeps, outages: readonly AccountOutages[], s
     policies: stored.policies,
     actions: stored.actions,
     unknownOutcomes: stored.unknown,
+    repairs: stored.repairs,
     storeError: stored.error,
   };
-  return { ...facts, verdict: judge(facts, deps.canaries.states()) };
+  const incidents = deps.incidents.all().filter(({ state }) => state !== 'resolved');
+  const verdict = judge(facts, { canaries: deps.canaries.states(), incidents, repairs: stored.repairs });
+  return { ...facts, verdict };
 }
 
 /** Facts about the data from the service. They need no read of the store. */

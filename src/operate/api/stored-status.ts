@@ -10,6 +10,7 @@ import { actionView, runView } from './run-views.ts';
 import type { ActionView, PolicyView, RunView } from '../contract/policies.ts';
 import type { StoredPlanView } from '../contract/plans.ts';
 import type { SourceView, StatusFacts } from '../contract/status.ts';
+import { incidentRepairs, type Repair, type RepairDeps } from './incident-repairs.ts';
 import { storedPlanView } from './stored-plans.ts';
 
 export interface StoredFacts {
@@ -22,12 +23,14 @@ export interface StoredFacts {
   readonly approvals: readonly StoredPlanView[];
   /** Names of the policies that select a failed run of a destination, by its runs. */
   readonly selecting: ReadonlyMap<readonly WorkflowDlqEntry[], ReadonlySet<string>>;
+  readonly repairs: ReadonlyMap<string, Repair>;
   /** Reason why the store was not read. */
   readonly error?: string;
 }
 
 /** Complete status, with the lists that have their own address. */
-export interface Status extends StatusFacts, Pick<StoredFacts, 'plans' | 'approvals' | 'policies' | 'actions'> {
+export interface Status
+  extends StatusFacts, Pick<StoredFacts, 'plans' | 'approvals' | 'policies' | 'actions' | 'repairs'> {
   readonly sources: readonly SourceView[];
 }
 
@@ -40,6 +43,7 @@ export const NOT_READ: StoredFacts = {
   plans: [],
   approvals: [],
   selecting: new Map(),
+  repairs: new Map(),
 };
 
 /** Destinations of an account that are down. */
@@ -72,9 +76,7 @@ export function presentOutages({
 }
 
 /** Part of `ApiDeps` that the reading needs. */
-type StoredDeps = Pick<ApiDeps, 'clock' | 'policies'> & {
-  readonly incidents: Pick<ApiDeps['incidents'], 'selectedBy'>;
-};
+type StoredDeps = Pick<ApiDeps, 'clock' | 'policies'> & RepairDeps;
 
 /** @throws if the store cannot be read */
 export async function readStored(
@@ -93,7 +95,10 @@ export async function readStored(
     selectionsOf(outages, deps, ledger),
   ]);
   const plans = stored.map((plan) => storedPlanView(plan));
-  const runs = await withDecisions(lastRuns, plans, { ledger, at });
+  const [runs, repairs] = await Promise.all([
+    withDecisions(lastRuns, plans, { ledger, at }),
+    incidentRepairs(deps, ledger, { statuses, stored }),
+  ]);
   return {
     policies: statuses.map((policy) => policyView(policy, runs)),
     actions: actions.map(actionView),
@@ -102,6 +107,7 @@ export async function readStored(
     plans: plans.filter(({ state }) => state === 'pending'),
     approvals: plans.filter(({ state }) => state === 'approved'),
     selecting,
+    repairs,
   };
 }
 

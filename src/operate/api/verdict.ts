@@ -2,10 +2,22 @@
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
 import type { CanaryState } from '#foundation/domain/canary.ts';
-import { canaryAnchor, isFailingCanary } from './canaries.ts';
+import type { Incident } from '#foundation/domain/incident.ts';
+import { isFailingCanary } from './canaries.ts';
 import { counted, formatAge, formatCount, formatSpan, formatTime } from './format.ts';
-import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
 import {
+  canaryAnchor,
+  incidentPath,
+  planPath,
+  policyPath,
+  reconciliationAnchor,
+  rowPath,
+  sourceAnchor,
+} from '../contract/page-paths.ts';
+import type { NextStep } from '../situation/next-step.ts';
+import { outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
+import {
+  problemText,
   VERDICT_LEVELS,
   type Problem,
   type Verdict,
@@ -16,12 +28,23 @@ import {
 import type { Status } from './stored-status.ts';
 import type { PolicyView } from '../contract/policies.ts';
 
-/** @param canaries states of all canaries */
-export function judge(status: Omit<Status, 'verdict'>, canaries: readonly CanaryState[] = []): Verdict {
+/** Facts of the verdict that are not part of the status. */
+export interface VerdictFacts {
+  /** States of all canaries. */
+  readonly canaries: readonly CanaryState[];
+  /** Unresolved incidents. */
+  readonly incidents: readonly Pick<Incident, 'id' | 'account' | 'kind' | 'place'>[];
+  /** Next steps of incidents, by id, as far as they are known. */
+  readonly repairs: ReadonlyMap<string, Pick<NextStep, 'by' | 'policy'>>;
+}
+
+export function judge(
+  status: Omit<Status, 'verdict'>,
+  { canaries, incidents, repairs }: VerdictFacts = { canaries: [], incidents: [], repairs: new Map() },
+): Verdict {
   // A decision that waits, harm that nobody repairs, harm that somebody repairs, and what is unknown.
-  const problems = [
-    ...status.plans.map(decision),
-    ...status.outages.toSorted(byRepair).map((outage) => outageProblem(outage, status)),
+  const others = [
+    ...status.outages.toSorted(byRepair).map((outage) => outageProblem(outage, status, incidents)),
     ...daemonProblems(status),
     ...leaseProblems(status),
     ...status.pauses.flatMap(pauseOfAll),
@@ -31,16 +54,17 @@ export function judge(status: Omit<Status, 'verdict'>, canaries: readonly Canary
     ...besidesPauses(status)
       .filter((condition) => !isReaction(condition, status) && !isOfStore(condition, status))
       .filter(({ key }) => !status.plans.some(({ policy }) => key === `approval/${policy}`))
-      .map(conditionProblem),
+      .map((condition) => conditionProblem(condition, repairs)),
     ...status.policies.filter((policy) => isOwned(policy, status)).flatMap((policy) => policyProblems(policy, status)),
     ...unknownOutcomes(status),
     ...status.sources.flatMap((source) => unknownOutages(source, status)),
-  ].sort((a, b) => rankOf(a) - rankOf(b));
-  const [worst, ...others] = problems;
+  ].sort((a, b) => byLevel(a.level, b.level));
+  const problems = [...status.plans.map(decision), ...others];
+  const [worst, ...more] = problems;
   if (worst !== undefined && (worst.level !== 'info' || status.ready)) {
-    const more = others.length === 0 ? '.' : `; and ${others.length} more.`;
     const level = problems.map((problem) => problem.level).toSorted(byLevel)[0]!;
-    return { level, sentence: withoutFullStop(worst.text) + more, problems };
+    const rest = more.length === 0 ? '.' : `; and ${more.length} more.`;
+    return { level, sentence: withoutFullStop(problemText(worst)) + rest, problems };
   }
   if (!status.ready) {
     return { level: 'starting', sentence: `Starting: ${withoutFullStop(status.readyDetail)}.`, problems };
@@ -52,16 +76,9 @@ function byLevel(a: VerdictLevel, b: VerdictLevel): number {
   return VERDICT_LEVELS.indexOf(a) - VERDICT_LEVELS.indexOf(b);
 }
 
-/** Id of the page's table of pending plans. */
-const PLANS_ANCHOR = 'plans';
-
-function rankOf({ level, anchor }: Problem): number {
-  return anchor === PLANS_ANCHOR ? -1 : VERDICT_LEVELS.indexOf(level);
-}
-
 function decision({ id, policy, covers }: Status['plans'][number]): Problem {
-  const text = `Plan ${id} of ${policy} waits for an approval of ${counted(covers, 'action')}: \`opsd approve ${id}\``;
-  return { level: 'attention', text, anchor: PLANS_ANCHOR };
+  const text = `Plan ${id} of ${policy} waits for an approval of ${counted(covers, 'action')}`;
+  return { level: 'attention', text, path: planPath(id) };
 }
 
 /** Outages that no policy repairs come first. */
@@ -70,13 +87,22 @@ function byRepair(a: OutageView, b: OutageView): number {
   return repaired(a) - repaired(b);
 }
 
-function outageProblem(outage: OutageView, { at, accounts }: Omit<Status, 'verdict'>): Problem {
-  const { account, failed, lost, failedRuns } = outage;
+function outageProblem(
+  outage: OutageView,
+  { at, accounts }: Omit<Status, 'verdict'>,
+  incidents: VerdictFacts['incidents'],
+): Problem {
+  const { account, destination, failed, lost, failedRuns } = outage;
   const of = accounts.length > 1 ? ` (${account})` : '';
   const runs = failedRuns === undefined ? 'number of failed runs unknown' : counted(failedRuns, 'failed run');
   const size = `${counted(failed, 'failed attempt')}, ${counted(lost, 'failed message')}, ${runs}`;
-  const text = `${outageTitle(outage)}${of} ${outageSince(outage, at)}: ${size}; ${reactionText(outage)}`;
-  return { level: 'trouble', text, anchor: outageAnchor(outage) };
+  const incident = incidents.find((one) => one.account === account && one.place === destination);
+  return {
+    level: 'trouble',
+    text: `${outageTitle(outage)}${of} ${outageSince(outage, at)}`,
+    detail: `${size}; ${reactionText(outage)}`,
+    path: incident === undefined ? `/incidents?account=${encodeURIComponent(account)}` : incidentPath(incident.id),
+  };
 }
 
 /** Problem of a log that is not counted far enough: the verdict must not say that all is well. */
@@ -85,33 +111,22 @@ function unknownOutages(source: SourceView, { outagesUnknown }: Omit<Status, 've
   if (collector !== 'logs' || state !== 'ok' || !outagesUnknown.includes(account)) return [];
   const until = countedUntilAt === undefined ? '' : `: its log is counted until ${formatTime(countedUntilAt)}`;
   const text = `The state of the destinations of ${account} is unknown${until}`;
-  return [{ level: 'attention', text, anchor: sourceAnchor(source) }];
-}
-
-export function sourceAnchor(source: { readonly account: string; readonly collector: string }): string {
-  return `source-${source.account}-${source.collector}`;
-}
-
-export function reconciliationAnchor(row: { readonly account: string; readonly state: string }): string {
-  return `reconciliation-${row.account}-${row.state}`;
-}
-
-export function policyAnchor(policy: { readonly name: string }): string {
-  return `policy-${policy.name}`;
+  return [{ level: 'attention', text, path: rowPath('/sources', sourceAnchor(source)) }];
 }
 
 function daemonProblems(status: Omit<Status, 'verdict'>): Problem[] {
   const problems: Problem[] = [];
-  if (!status.healthy) problems.push({ level: 'trouble', text: `The daemon is not healthy: ${status.healthDetail}` });
+  if (!status.healthy)
+    problems.push({ level: 'trouble', text: 'The daemon is not healthy', detail: status.healthDetail });
   if (status.storeError !== undefined) {
-    const text = `The store is unavailable, so policies do not act and counters do not advance: ${status.storeError}`;
-    problems.push({ level: 'trouble', text });
+    const text = 'The store is unavailable, so policies do not act and counters do not advance';
+    problems.push({ level: 'trouble', text, detail: status.storeError });
   }
   return problems;
 }
 
-/** Id of the page's table of accounts. */
-const ACCOUNTS_ANCHOR = 'accounts';
+/** Table of the accounts. */
+const ACCOUNTS_PATH = rowPath('/sources', 'accounts');
 /** Maximum number of accounts that a problem names. */
 const MOST_NAMED = 5;
 
@@ -120,7 +135,7 @@ function leaseProblems({ accounts, leaseError, storeError }: Omit<Status, 'verdi
   if (storeError !== undefined) return [];
   if (leaseError !== undefined) {
     const text = `This replica cannot read the leases, so it does not act: ${leaseError}`;
-    return [{ level: 'trouble', text, anchor: ACCOUNTS_ANCHOR }];
+    return [{ level: 'trouble', text, path: ACCOUNTS_PATH }];
   }
   const without = accounts.filter(({ lease }) => lease !== undefined && lease.replica === undefined);
   const unowned = without.filter(({ lease }) => lease?.isUnknown !== true).map(({ name }) => name);
@@ -130,11 +145,11 @@ function leaseProblems({ accounts, leaseError, storeError }: Omit<Status, 'verdi
   const problems: Problem[] = [];
   if (unowned.length > 0) {
     const text = `No replica owns ${counted(unowned.length, 'account')} (${listed(unowned, ', ')}): nothing is read of them, and no policy acts on them`;
-    problems.push({ level: 'trouble', text, anchor: ACCOUNTS_ANCHOR });
+    problems.push({ level: 'trouble', text, path: ACCOUNTS_PATH });
   }
   if (unknown.length > 0) {
     const text = `This replica gave up ${counted(unknown.length, 'account')} (${listed(unknown, '; ')}), and learns the new owner with its next heartbeat`;
-    problems.push({ level: 'attention', text, anchor: ACCOUNTS_ANCHOR });
+    problems.push({ level: 'attention', text, path: ACCOUNTS_PATH });
   }
   return problems;
 }
@@ -155,14 +170,14 @@ function sourceProblem(source: SourceView, now: number): Problem[] {
   const why = source.lastRunFailed && source.lastFailure !== undefined ? ` (${source.lastFailure.reason})` : '';
   const since =
     source.lastSuccessAt === undefined ? 'no success so far' : `last success ${formatAge(source.lastSuccessAt, now)}`;
-  const anchor = sourceAnchor(source);
+  const path = rowPath('/sources', sourceAnchor(source));
   if (source.state === 'stale') {
-    return [{ level: 'trouble', text: `${name} is stale${why}: ${since}, its gauges are withheld`, anchor }];
+    return [{ level: 'trouble', text: `${name} is stale${why}`, detail: `${since}, its gauges are withheld`, path }];
   }
   // A source that has just begun to fail still has valid old data; one that never succeeded has none.
   if (source.state === 'failing') {
     const level = source.lastSuccessAt === undefined ? 'trouble' : 'attention';
-    return [{ level, text: `${name} is failing${why}: ${since}`, anchor }];
+    return [{ level, text: `${name} is failing${why}`, detail: since, path }];
   }
   return [];
 }
@@ -170,8 +185,8 @@ function sourceProblem(source: SourceView, now: number): Problem[] {
 /** Problem of a canary whose last message failed. One message is no outage; an alert fires when failures last. */
 function canaryProblem(state: CanaryState, now: number): Problem {
   const { account, canary, verdict, reason, since } = state;
-  const text = `The canary ${canary} of ${account} has failed for ${formatSpan(now - since)} (${verdict}): ${reason}`;
-  return { level: 'attention', text, anchor: canaryAnchor(state) };
+  const text = `The canary ${canary} of ${account} has failed for ${formatSpan(now - since)} (${verdict})`;
+  return { level: 'attention', text, detail: reason, path: rowPath('/canaries', canaryAnchor(state)) };
 }
 
 /** Problem of counts that disagree: either may be wrong, and so may everything counted from it. */
@@ -179,7 +194,7 @@ function gap({ account, state, hour, logs, statistics, isLasting }: Reconciliati
   if (!isLasting) return [];
   const clock = new Date(hour).toISOString().slice(11, 16);
   const text = `${account}: the log and the statistics disagree on ${state} in the hour from ${clock} UTC (${formatCount(logs)} and ${formatCount(statistics)}) and in the previous hour`;
-  return [{ level: 'attention', text, anchor: reconciliationAnchor({ account, state }) }];
+  return [{ level: 'attention', text, path: rowPath('/sources', reconciliationAnchor({ account, state })) }];
 }
 
 /** Active conditions except those about pauses, which are shown as pauses. */
@@ -201,27 +216,39 @@ function isOfStore({ key }: Condition, { storeError }: Pick<Status, 'storeError'
   return key === 'store' && storeError !== undefined;
 }
 
-/** Id of the page's row with the conditions. */
+/** List of the active conditions on the first page. */
 export const CONDITIONS_ANCHOR = 'conditions';
-/** Id of the page's table of incidents. */
-export const INCIDENTS_ANCHOR = 'incidents';
+const CONDITIONS_PATH = `/#${CONDITIONS_ANCHOR}`;
+
+/** Id of the incident that a condition reports; undefined for other conditions, and for one that reports several. */
+function incidentOf({ key }: Pick<Condition, 'key'>): string | undefined {
+  return /^incident\/([^/]+)$/.exec(key)?.[1];
+}
 
 /** Returns true for the condition that reports incidents, which the page shows in a table of their own. */
 export function isOfIncident({ key }: Pick<Condition, 'key'>): boolean {
   return key.startsWith('incident/');
 }
 
-function conditionProblem({ key, severity, summary, detail, guard }: Condition): Problem {
+function conditionProblem(condition: Condition, repairs: VerdictFacts['repairs']): Problem {
+  const { severity, summary, detail, guard, policy } = condition;
   const level = severity === 'critical' ? 'trouble' : guard === 'kill_switch' ? 'info' : 'attention';
-  // The table of incidents has their details.
-  if (isOfIncident({ key })) return { level, text: summary, anchor: INCIDENTS_ANCHOR };
-  return { level, text: `${withoutFullStop(summary)}: ${detail}`, anchor: CONDITIONS_ANCHOR };
+  if (isOfIncident(condition)) {
+    const id = incidentOf(condition);
+    const path = id === undefined ? '/incidents' : incidentPath(id);
+    const repair = id === undefined ? undefined : repairs.get(id);
+    // A failure that a policy repairs needs no attention.
+    if (repair?.by !== 'policy') return { level, text: summary, path };
+    return { level: 'info', text: summary, detail: `${repair.policy ?? 'the daemon'} repairs it`, path };
+  }
+  const path = policy === undefined ? CONDITIONS_PATH : policyPath(policy);
+  return { level, text: withoutFullStop(summary), detail, path };
 }
 
 function pauseOfAll({ scope, reason, by }: Pause): Problem[] {
   if (scope !== 'engine') return [];
-  const text = `All policies are paused by ${by === 'engine' ? 'the daemon itself' : by}: ${reason}; \`opsd unpause --reason TEXT\` lifts it`;
-  return [{ level: by === 'engine' ? 'trouble' : 'info', text, anchor: CONDITIONS_ANCHOR }];
+  const text = `All policies are paused by ${by === 'engine' ? 'the daemon itself' : by}`;
+  return [{ level: by === 'engine' ? 'trouble' : 'info', text, detail: reason, path: CONDITIONS_PATH }];
 }
 
 /** Level of a reduced mode. A pause is an operator's decision, unless the daemon set it itself. */
@@ -234,29 +261,30 @@ function reducedLevel({ name, reducedBy }: PolicyView, pauses: Status['pauses'])
 
 function policyProblems(policy: PolicyView, { pauses }: Omit<Status, 'verdict'>): Problem[] {
   const problems: Problem[] = [];
-  const anchor = policyAnchor(policy);
+  const path = policyPath(policy.name);
   const outcome = policy.lastRun?.outcome;
-  const detail = policy.lastRun?.detail === undefined ? '' : `: ${policy.lastRun.detail}`;
+  const detail = policy.lastRun?.detail;
   if (outcome === 'failed' || outcome === 'aborted' || outcome === 'halted') {
     // A pause or a stop of the daemon ended the run.
-    const level = /^: (?:kill_switch|interrupted)\b/.test(detail) ? 'info' : 'trouble';
+    const level = /^(?:kill_switch|interrupted)\b/.test(detail ?? '') ? 'info' : 'trouble';
     problems.push({
       level,
-      text: `The last run of ${policy.name} ended as ${outcome.replaceAll('_', ' ')}${detail}`,
-      anchor,
+      text: `The last run of ${policy.name} ended as ${outcome.replaceAll('_', ' ')}`,
+      detail,
+      path,
     });
   } else if (outcome === 'incomplete') {
     problems.push({
       level: 'attention',
-      text: `The last run of ${policy.name} was incomplete${detail}`,
-      anchor,
+      text: `The last run of ${policy.name} was incomplete`,
+      detail,
+      path,
     });
   }
   const isOneOfAll = policy.reducedBy?.startsWith('paused:') === true && pauses.some(({ scope }) => scope === 'engine');
   if (policy.effectiveMode !== policy.mode && !isOneOfAll) {
-    const why = policy.reducedBy === undefined ? '' : `: ${policy.reducedBy}`;
-    const text = `${policy.name} is configured as ${policy.mode} and runs as ${policy.effectiveMode}${why}`;
-    problems.push({ level: reducedLevel(policy, pauses), text, anchor });
+    const text = `${policy.name} is configured as ${policy.mode} and runs as ${policy.effectiveMode}`;
+    problems.push({ level: reducedLevel(policy, pauses), text, detail: policy.reducedBy, path });
   }
   return problems;
 }
@@ -268,7 +296,7 @@ function unknownOutcomes(status: Omit<Status, 'verdict'>): Problem[] {
     count === 1
       ? 'The outcome of one action is unknown; no request is sent for its entry until a read resolves it'
       : `The outcomes of ${formatCount(count)} actions are unknown; no requests are sent for their entries until reads resolve them`;
-  return [{ level: 'attention', text, anchor: 'actions' }];
+  return [{ level: 'attention', text, path: '/#actions' }];
 }
 
 function allWell(status: Omit<Status, 'verdict'>): string {

@@ -31,17 +31,23 @@ export const denial = s.named(
 
 /**
  * `trouble`: something does not work. `attention`: something is held, reduced or unclear. `starting`: not ready yet.
- * `info`: an operator's decision, such as a pause.
+ * `info`: an operator's decision, such as a pause, or a failure that a policy repairs.
  */
 export const VERDICT_LEVELS = ['trouble', 'attention', 'starting', 'info', 'ok'] as const;
 export type VerdictLevel = (typeof VERDICT_LEVELS)[number];
 
 const problem = s.object({
   level: s.choice(['trouble', 'attention', 'info']),
-  text: s.text(),
-  anchor: s.opt(s.text('Id of the element of the page with more details.')),
+  text: s.text('What is wrong, in a few words.'),
+  detail: s.opt(s.text()),
+  path: s.opt(s.text('Page with more.')),
 });
 export type Problem = s.Infer<typeof problem>;
+
+/** Returns the text of a problem with its details. */
+export function problemText({ text, detail }: Problem): string {
+  return detail === undefined ? text : `${text}: ${detail}`;
+}
 
 const verdict = s.named(
   'Verdict',

@@ -5,7 +5,7 @@ import { commandOfAction, takeBack } from '../situation/next-step.ts';
 import { mayUse } from '../http/access.ts';
 import { reasonInput } from './frame/fields.ts';
 import { pageCommand, formFor, type PageContext } from './frame/page.ts';
-import { planPath } from '../show/paths.ts';
+import { planPath } from '../contract/page-paths.ts';
 import type { Cell, Html } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 

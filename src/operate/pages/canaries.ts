@@ -7,13 +7,14 @@ import {
   type CanaryVerdict,
   type CanaryVia,
 } from '#foundation/domain/canary.ts';
-import { canaryAnchor, isFailingCanary, readCanaries, VERDICT_HELP } from '../api/canaries.ts';
+import { canaryAnchor } from '../contract/page-paths.ts';
+import { isFailingCanary, readCanaries, VERDICT_HELP } from '../api/canaries.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
 import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
 import { accountField, filterForm, queryFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { messagePath } from '../show/paths.ts';
+import { messagePath } from '../contract/page-paths.ts';
 import {
   type Cell,
   duration,

@@ -1,7 +1,7 @@
 /** Page of the running configuration, without secrets. */
 import type { Reply } from '../http/reply.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { policyLink } from '../show/paths.ts';
+import { policyLink } from '../show/policy-link.ts';
 import { blockText, type Cell, facts, idText, lines, moment, section, state, table, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 import type { ConfigurationView } from '../contract/status.ts';

@@ -15,7 +15,7 @@ import { accountField, filterForm, queryFilters, nextLink, readFilters } from '.
 import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts';
 import { queueProblems } from './incidents.ts';
 import { deadLetterSheet } from '../show/dead-letter.ts';
-import { deadLetterPath, incidentPath } from '../show/paths.ts';
+import { deadLetterPath, incidentPath } from '../contract/page-paths.ts';
 import { type Cell, idLink, moment, section, sub, table, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 

@@ -23,7 +23,7 @@ import {
   incidentStatus,
   incidentStoryPart,
 } from '../show/incident.ts';
-import { incidentPath, policyPath } from '../show/paths.ts';
+import { incidentPath, policyPath } from '../contract/page-paths.ts';
 import { type Cell, Html, nextStep } from '../show/cell.ts';
 import { clipped, html } from '../show/html.ts';
 import type { NextAction } from '../situation/next-step.ts';

@@ -6,8 +6,11 @@ import { incidentList } from '../api/incident-views.ts';
 import type { Reply } from '../http/reply.ts';
 import { accountField, filterForm, nextLink, readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { firstFailure, incidentState, knownCount, rate } from '../show/incident.ts';
-import { incidentPath } from '../show/paths.ts';
+import { firstFailure, knownCount, rateChart } from '../show/incident.ts';
+import { whoRepairs } from './incident-repair.ts';
+import { readStatus } from '../api/status.ts';
+import type { Status } from '../api/stored-status.ts';
+import { incidentPath } from '../contract/page-paths.ts';
 import { type Cell, moment, numberColumn, section, sub, table, wide } from '../show/cell.ts';
 import { clipped, html } from '../show/html.ts';
 
@@ -15,6 +18,7 @@ export async function incidentsPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;
   await deps.incidents.settled();
   const list = incidentList(deps, readFilters(query, listIncidents));
+  const { repairs } = await readStatus(deps, 0, context.signal);
   const accounts = deps.accounts.map(({ name }) => name);
   return showPage(context, {
     title: 'Incidents',
@@ -23,7 +27,7 @@ export async function incidentsPage(context: PageContext): Promise<Reply> {
       { name: 'state', label: 'State', options: INCIDENT_STATES },
       ...accountField(accounts),
     ])}
-    ${queueProblems(list)} ${section('incidents', counted(list.total, 'incident'), incidentTable(list))}
+    ${queueProblems(list)} ${section('incidents', counted(list.total, 'incident'), incidentTable(list, repairs))}
     ${nextLink('/incidents', query, list.cursor)}`,
   });
 }
@@ -40,19 +44,30 @@ export function queueProblems({ queues }: Pick<IncidentList, 'queues'>): Cell {
   );
 }
 
-export function incidentTable({ incidents, at }: Pick<IncidentList, 'incidents' | 'at'>): Cell {
+/** @param repairs by incident, as far as they are known */
+export function incidentTable(
+  { incidents, at }: Pick<IncidentList, 'incidents' | 'at'>,
+  repairs: Status['repairs'],
+  isShort = false,
+): Cell {
+  const isOfOne = new Set(incidents.map(({ account }) => account)).size === 1;
   return table<IncidentView>({
-    caption: 'Each incident is a group of failures with one cause. Unresolved ones first, then the newest.',
+    caption: isShort
+      ? 'Unresolved incidents, the most urgent ones first.'
+      : 'Each incident is a group of failures with one cause. Unresolved ones first, then the newest.',
     rows: incidents,
     empty: 'No incident. Failed runs, failed messages and failing deliveries appear here, grouped by cause.',
     columns: {
-      Incident: wide((row) => [html`<a href="${incidentPath(row.id)}">${clipped(row.title)}</a>`, sub(row.account)]),
-      State: wide(incidentState),
-      'Members now': numberColumn((row) => [knownCount(row.members), sub(everOf(row))]),
-      Rate: rate,
-      'First failure': (row) => firstFailure(row, at),
-      'Last failure': (row) => moment(row.lastAt, at),
+      'What fails': wide((row) => [
+        html`<a href="${incidentPath(row.id)}">${placeText(clipped(row.place))}</a>`,
+        !isOfOne && sub(row.account),
+      ]),
+      Why: wide((row) => row.reason),
+      Now: numberColumn((row) => [knownCount(row.members), !isShort && sub(everOf(row))]),
+      Failures: (row) => rateChart(row),
+      Since: (row) => firstFailure(row, at),
       'First expires': (row) => moment(row.firstExpiresAt, at),
+      'Who repairs it': wide((row) => whoRepairs(row, repairs.get(row.id))),
     },
   });
 }
@@ -61,4 +76,9 @@ function everOf({ members, deliveries }: IncidentView): string {
   const lost = deliveries?.lost ?? 0;
   if (members.isLowerBound && lost > members.ever) return counted(lost, 'failed message');
   return `${members.isLowerBound ? 'at least ' : ''}${formatCount(members.ever)} ever`;
+}
+
+/** Place that may be broken behind its slashes, and not within a word. */
+function placeText(place: string): Cell {
+  return place.split(/(?<=\/)/).map((part, index) => (index === 0 ? part : html`<wbr />${part}`));
 }

@@ -3,7 +3,7 @@ import { selectionFault, type Selection } from '#foundation/domain/selection.ts'
 import { refusedError } from '../api/implement.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { goTo, type PageContext } from './frame/page.ts';
-import { planPath } from '../show/paths.ts';
+import { planPath } from '../contract/page-paths.ts';
 import { unkept } from './policy.ts';
 
 /** @throws {HttpError} 400 for a selection without an id and without a filter */

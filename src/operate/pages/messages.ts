@@ -9,7 +9,7 @@ import type { Reply } from '../http/reply.ts';
 import { accountField, filterForm, queryFilters, nextLink, readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { messageSheet } from '../show/message.ts';
-import { messagePath } from '../show/paths.ts';
+import { messagePath } from '../contract/page-paths.ts';
 import { type Cell, idLink, moment, numberColumn, section, state, sub, table, type Tone, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 

@@ -1,64 +1,64 @@
 /**
- * First page: problems, active conditions and pending plans, then the repairs in progress and the last actions. Words
- * show all states; color and shape only repeat them.
+ * First page, in one screen: is it well, how did it go, what is to be decided, what is broken and who repairs it. What
+ * repairs itself, and everything that is longer, is folded.
  */
-import type { Status } from '../api/stored-status.ts';
 import type { IncidentState } from '#foundation/domain/incident.ts';
-import { formatAge, formatCount } from '../api/format.ts';
+import { counted, formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
 import { readStatus } from '../api/status.ts';
+import type { Status } from '../api/stored-status.ts';
+import { besidesPauses, CONDITIONS_ANCHOR, isOfIncident } from '../api/verdict.ts';
 import type { Problem, VerdictLevel } from '../contract/status.ts';
-import { INCIDENTS_ANCHOR, isOfIncident } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
 import { actions } from '../show/actions.ts';
-import { pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
-import { incidentTable } from './incidents.ts';
-import { activeConditions, pendingPlans } from './page-policies.ts';
 import { campaigns } from '../show/campaigns.ts';
-import { liftForm, pauseForm } from './pauses.ts';
-import { problemPath } from '../show/paths.ts';
-import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
-import { type Cell, figures, section, state, timePiece, type Tone } from '../show/cell.ts';
+import { state, type Cell, type Tone } from '../show/cell.ts';
 import { clipped, html, message } from '../show/html.ts';
+import { accountOf, choice, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { incidentTable } from './incidents.ts';
+import { charts, readHistory, spanOf, SPANS } from './now-charts.ts';
+import { activeConditions } from './page-policies.ts';
+import { pauseForm } from './pauses.ts';
+import { toDo } from './to-do.ts';
 
 const ACTIONS = 10;
+const INCIDENTS = 3;
 
 export async function nowPage(context: PageContext): Promise<Reply> {
   const { deps, signal } = context;
-  const status = withCommands(context, await readStatus(deps, ACTIONS, signal));
-  const command = pageCommand(context);
+  const account = accountOf(context);
+  const [read, history] = await Promise.all([
+    readStatus(deps, ACTIONS, signal),
+    readHistory(deps, { account, span: spanOf(context.query), signal }),
+  ]);
+  const shown = withCommands(context, account === undefined ? read : ofAccount(read, account));
+  const status = { ...shown, repairs: read.repairs };
+  const [first] = status.verdict.problems;
   return showPage(context, {
     title: 'Now',
     windowTitle: VERDICT_WORD[status.verdict.level],
     section: '/',
-    main: html`${verdict(status)} ${openIncidents(context)} ${activeConditions(besidesIncidents(status), context)}
-    ${pendingPlans(status, command)}
-    ${campaigns(
-      status.policies.flatMap((policy) => policy.campaigns),
-      status.at,
-    )}
-    ${section('actions', 'Last actions', actions(status, status.at))}
-    ${status.pauses.some(({ scope }) => scope === 'engine') ? liftForm(context) : pauseForm(context)}`,
+    heading: headline(status),
+    lead:
+      first?.detail !== undefined && status.verdict.level !== 'starting' ? message(clipped(first.detail)) : undefined,
+    tools: choice(context, 'span', SPANS),
+    main: html`${charts(history)} ${toDo(status, context)} ${openIncidents(status, context, account)}
+    ${otherProblems(status)} ${folded(status, context)}`,
   });
 }
 
-const UNRESOLVED: IncidentState[] = ['open', 'recovering', 'acknowledged'];
-
-/** Status without the conditions that report incidents. */
-function besidesIncidents(status: Status): Status {
-  return { ...status, conditions: status.conditions.filter((condition) => !isOfIncident(condition)) };
-}
-
-/** @returns undefined without unresolved incidents: the verdict then says that all is well */
-function openIncidents({ deps }: PageContext): Cell {
-  const list = incidentList(deps, { state: UNRESOLVED, limit: 5 });
-  if (list.total === 0) return undefined;
-  const more = list.total - list.incidents.length;
-  return section(
-    INCIDENTS_ANCHOR,
-    'Incidents',
-    html`${incidentTable(list)} ${more > 0 && html`<p><a href="/incidents">${formatCount(more)} more</a></p>`}`,
-  );
+/** Status without what belongs to other accounts. The verdict is that of all. */
+function ofAccount(status: Status, name: string): Status {
+  const isOf = ({ account }: { readonly account?: string | undefined }) => account === undefined || account === name;
+  return {
+    ...status,
+    plans: status.plans.filter(isOf),
+    approvals: status.approvals.filter(isOf),
+    policies: status.policies.filter(isOf),
+    actions: status.actions.filter(isOf),
+    outages: status.outages.filter(isOf),
+    sources: status.sources.filter(isOf),
+  };
 }
 
 const VERDICT_WORD: Readonly<Record<VerdictLevel, string>> = {
@@ -73,79 +73,86 @@ const VERDICT_TONE: Readonly<Record<VerdictLevel, Tone>> = {
   trouble: 'trouble',
   attention: 'attention',
   starting: 'off',
-  info: 'off',
+  info: 'busy',
   ok: 'ok',
 };
 
-function verdict({ verdict: { level, sentence, problems }, outages, at }: Status): Cell {
-  // The sentence of these levels already begins with the word.
-  const word = level === 'ok' || level === 'starting' ? undefined : VERDICT_WORD[level];
-  const [first, ...rest] = problems;
-  const outageOf = (problem?: Problem) => outages.find((outage) => outageAnchor(outage) === problem?.anchor);
-  const outage = outageOf(first);
-  const headline = outage === undefined ? clipped(sentence) : outageHeadline(outage, at);
-  // Outages follow the first problem, each with its own figures.
-  const more = rest.flatMap((problem) => outageOf(problem) ?? []);
-  const others = rest.filter((problem) => outageOf(problem) === undefined);
-  return html`<div id="verdict" class="verdict ${level}">
-    <p>
-      ${word === undefined ? state(VERDICT_TONE[level], '') : html`<strong>${state(VERDICT_TONE[level], `${word}:`)}</strong>`}${first?.anchor === undefined ? headline : html`<a href="${problemPath(first.anchor)}">${headline}</a>`}
-    </p>
-    ${outage && outageFigures(outage, at)}
-    ${more.map((one) => [html`<p>${outageHeadline(one, at)}</p>`, outageFigures(one, at)])}
-    ${others.length > 0 && problemList('Also', others.slice(0, OPEN_PROBLEMS))}
-    ${
-      others.length > OPEN_PROBLEMS &&
-      html`<details>
-        <summary>${others.length - OPEN_PROBLEMS} more</summary>
-        ${problemList('More problems', others.slice(OPEN_PROBLEMS))}
-      </details>`
-    }
-  </div>`;
+/** The worst problem in a few words; its details are below it, and the other problems follow. */
+function headline({ verdict: { level, sentence, problems } }: Status): Cell {
+  const [first] = problems;
+  const text = first === undefined || level === 'starting' ? sentence : first.text;
+  const shown = state(VERDICT_TONE[level], clipped(text));
+  return first?.path === undefined ? shown : html`<a href="${first.path}">${shown}</a>`;
 }
 
-/** Maximum number of visible problems: more would push the conditions and next steps off the screen. */
-const OPEN_PROBLEMS = 10;
+const UNRESOLVED: IncidentState[] = ['open', 'recovering', 'acknowledged'];
+
+/** @returns undefined without unresolved incidents: the verdict then says that all is well */
+function openIncidents({ repairs }: Status, { deps }: PageContext, account: string | undefined): Cell {
+  const list = incidentList(deps, { account, state: UNRESOLVED, limit: INCIDENTS });
+  if (list.total === 0) return undefined;
+  const repaired = list.incidents.filter(({ id }) => repairs.get(id)?.by === 'policy').length;
+  const more = list.total - list.incidents.length;
+  return html`<section aria-labelledby="incidents">
+    <div class="title">
+      <h2 id="incidents">Incidents</h2>
+      <p class="faint">
+        ${formatCount(list.total)} unresolved${repaired > 0 && `, ${formatCount(repaired)} of them being repaired`}
+        ${more > 0 && html` · <a href="/incidents">${formatCount(more)} more</a>`}
+      </p>
+    </div>
+    ${incidentTable(list, repairs, true)}
+  </section>`;
+}
+
+/** Problems that no other part of the page shows. The first problem is the headline. */
+function otherProblems({ verdict, plans }: Status): Cell {
+  const others = verdict.problems
+    .slice(verdict.level === 'starting' ? 0 : 1)
+    .filter(({ path = '' }) => !path.startsWith('/incidents/') && !plans.some(({ id }) => path === `/plans/${id}`));
+  const [first, ...rest] = others;
+  if (first === undefined) return undefined;
+  if (rest.length === 0) return problemList('Also', others);
+  return html`<details class="rows also">
+    <summary>${state(PROBLEM_TONE[first.level], clipped(first.text))} and ${formatCount(rest.length)} more</summary>
+    ${problemList('Also', others)}
+  </details>`;
+}
+
+const PROBLEM_TONE: Readonly<Record<Problem['level'], Tone>> = {
+  trouble: 'trouble',
+  attention: 'attention',
+  info: 'off',
+};
 
 function problemList(label: string, problems: readonly Problem[]): Cell {
-  return html`<ul aria-label="${label}">
-    ${problems.map(problemItem)}
+  return html`<ul class="rows" aria-label="${label}">
+    ${problems.map((problem) => {
+      const { level, text, detail, path } = problem;
+      const head = state(PROBLEM_TONE[level], clipped(text));
+      return html`<li>
+        ${path === undefined ? head : html`<a href="${path}">${head}</a>`}
+        ${detail !== undefined && html`<span class="faint">${message(clipped(detail))}</span>`}
+      </li>`;
+    })}
   </ul>`;
 }
 
-function problemItem({ text, anchor }: Problem): Cell {
-  const shown = message(clipped(text));
-  return html`<li>${anchor === undefined ? shown : html`<a href="${problemPath(anchor)}">${shown}</a>`}</li>`;
+function folded(status: Status, context: PageContext): Cell {
+  const conditions = { ...status, conditions: status.conditions.filter((condition) => !isOfIncident(condition)) };
+  const count = besidesPauses(conditions).length + status.pauses.length + status.approvals.length;
+  const running = status.policies.flatMap((policy) => policy.campaigns);
+  return html`<div class="folds">
+    ${count > 0 && fold(CONDITIONS_ANCHOR, counted(count, 'active condition'), activeConditions(conditions, context))}
+    ${running.length > 0 && fold('campaigns', counted(running.length, 'campaign'), campaigns(running, status.at))}
+    ${fold('actions', 'Last actions', actions(status, status.at))}
+    ${!status.pauses.some(({ scope }) => scope === 'engine') && pauseForm(context)}
+  </div>`;
 }
 
-/** @returns the fault in one line: the destination, its response, and the start */
-function outageHeadline(outage: OutageView, now: number): Cell {
-  return html`${clipped(outageTitle(outage))} ${outageSince(outage, now)}`;
-}
-
-function outageFigures(outage: OutageView, now: number): Cell {
-  const { failed, delivered, lost, reasons, failedRuns, oldestFailedAt, firstExpiresAt } = outage;
-  const why = reasons.map(({ reason, count }) => `${formatCount(count)} ${reason}`).join(', ');
-  const moment = (name: string, at: number) => ({ name, value: formatAge(at, now), note: timePiece(at) });
-  const expiry =
-    firstExpiresAt === undefined
-      ? { name: 'First expires', value: 'unknown', note: 'limits.dlqRetention is not set' }
-      : moment('First expires', firstExpiresAt);
-  const rows = [
-    {
-      name: 'Failed runs',
-      value: failedRuns === undefined ? 'unknown' : formatCount(failedRuns),
-      note: 'in the workflow DLQ',
-    },
-    { name: 'Failed messages', value: formatCount(lost), note: 'permanently, including those of runs' },
-    {
-      name: 'Failed attempts',
-      value: formatCount(failed),
-      note: `of ${formatCount(failed + delivered)}: ${clipped(why)}`,
-    },
-    oldestFailedAt !== undefined && moment('Oldest failed run', oldestFailedAt),
-    oldestFailedAt !== undefined && expiry,
-  ];
-  return html`${figures(rows, outageAnchor(outage))}
-    <p class="reaction"><strong>Reaction of the daemon:</strong> ${clipped(reactionText(outage))}.</p>`;
+function fold(id: string, title: string, content: Cell): Cell {
+  return html`<details class="more" id="${id}">
+    <summary>${title}</summary>
+    ${content}
+  </details>`;
 }

@@ -7,7 +7,8 @@ import { counted } from '../api/format.ts';
 import { commandOfAction, pausedPolicy } from '../situation/next-step.ts';
 import { foldedTakeBack } from './approvals.ts';
 import { pageCommand, type PageContext } from './frame/page.ts';
-import { planPath, policyLink } from '../show/paths.ts';
+import { planPath } from '../contract/page-paths.ts';
+import { policyLink } from '../show/policy-link.ts';
 import { besidesPauses, CONDITIONS_ANCHOR } from '../api/verdict.ts';
 import {
   type Cell,

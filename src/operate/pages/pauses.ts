@@ -5,7 +5,7 @@ import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { reasonInput, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, type PageContext, type PageRoute } from './frame/page.ts';
-import { policyPath } from '../show/paths.ts';
+import { policyPath } from '../contract/page-paths.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Cell } from '../show/cell.ts';
 import { clipped, html } from '../show/html.ts';

@@ -12,7 +12,8 @@ import { HttpError, type Reply } from '../http/reply.ts';
 import { decisionForm, takeBackForm } from './approvals.ts';
 import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
 import { goTo, pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
-import { policyLink, planPath } from '../show/paths.ts';
+import { planPath } from '../contract/page-paths.ts';
+import { policyLink } from '../show/policy-link.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain, progressPart } from './plan-parts.ts';
 import {

@@ -5,11 +5,10 @@ import { formatAge } from '#foundation/domain/time-text.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
 import { readPolicies } from '../api/status.ts';
 import type { PolicyView, RunView } from '../contract/policies.ts';
-import { policyAnchor } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
 import { pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { campaigns } from '../show/campaigns.ts';
-import { policyLink } from '../show/paths.ts';
+import { policyLink } from '../show/policy-link.ts';
 import { type Cell, type Look, moment, section, state, sub, table, timePiece, type Tone, wide } from '../show/cell.ts';
 import { html, long } from '../show/html.ts';
 
@@ -43,7 +42,6 @@ function policies(rows: readonly PolicyView[], { runs, now, command }: Shown): C
     caption: html`To see what a policy would do now, make a plan on its page, or run
       <code>${command('plan POLICY')}</code>. A plan changes nothing until it is applied.`,
     rows,
-    rowId: policyAnchor,
     empty: html`No policy is configured: the daemon only reads. Add policies under <code>policies:</code> in the
       configuration. This table then shows their modes, runs and holds.`,
     columns: {

@@ -14,7 +14,7 @@ import { buttonOf, reasonInput, textOf } from './frame/fields.ts';
 import { pageCommand, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { activeConditions, pendingPlans } from './page-policies.ts';
 import { campaigns } from '../show/campaigns.ts';
-import { planPath } from '../show/paths.ts';
+import { planPath } from '../contract/page-paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain } from './plan-parts.ts';
 import { modeOf, pendingTrigger, RUN_TONE, runStrip, type ShownRun } from './policies.ts';

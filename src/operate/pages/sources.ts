@@ -2,7 +2,7 @@
 import { counted, formatAge, formatCount, formatSpan, formatTime, machineTime } from '../api/format.ts';
 import { readLeases, readSources } from '../api/status.ts';
 import type { AccountView, LabelView, ReconciliationView, SourceView } from '../contract/status.ts';
-import { reconciliationAnchor, sourceAnchor } from '../api/verdict.ts';
+import { reconciliationAnchor, sourceAnchor } from '../contract/page-paths.ts';
 import type { Reply } from '../http/reply.ts';
 import { showPage, withCommands, type PageContext } from './frame/page.ts';
 import {

@@ -1,7 +1,8 @@
 /** Records of the audit log as sentences, and the records of one plan or run as one group. Pure. */
 import { counted, formatCount, runNumbersText } from '#foundation/domain/counted.ts';
 import { type Cell, idLink, idText, timePiece } from './cell.ts';
-import { incidentPath, planPath, policyLink } from './paths.ts';
+import { incidentPath, planPath } from '../contract/page-paths.ts';
+import { policyLink } from './policy-link.ts';
 
 /** Fields of a record, as the log has them. */
 export type AuditFields = Readonly<Record<string, unknown>> & { readonly type: string };

@@ -1,6 +1,6 @@
 /** Campaigns: a policy repairs a group in steps. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
-import { policyLink } from './paths.ts';
+import { policyLink } from './policy-link.ts';
 import {
   type Cell,
   minor,

@@ -145,7 +145,7 @@ interface Figure {
 
 export interface Facts {
   readonly piece: 'facts';
-  /** ChartValues by name. `undefined` and `false` omit the fact. */
+  /** Values by name. `undefined` and `false` omit the fact. */
   readonly rows: Readonly<Record<string, Cell>>;
 }
 

@@ -60,7 +60,7 @@ export function timeChartHtml(chart: TimeChart): Html {
   const known = [limit?.value ?? 0, ...tops.flat().map(Number)];
   const ticks = valueTicks(Math.max(...known), known.every(Number.isInteger));
   const scale: Scale = { count, highest: ticks.at(-1)! };
-  const frame: Frame = { from, to, top: chart.marks === undefined ? 8 : 30, high: isLow === true ? 72 : 128 };
+  const frame: Frame = { from, to, top: chart.marks === undefined ? 8 : 30, high: isLow === true ? 72 : 112 };
   return svg`<figure class="chart" data-from="${from}" data-step="${stepMs}">
     <figcaption>${title} ${keys(chart)}<output></output></figcaption>
     <svg class="plot" width="100%" height="${frame.top + frame.high + 20}" role="group" aria-label="${title}">

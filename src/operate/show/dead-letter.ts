@@ -1,7 +1,7 @@
 /** One dead letter: its failure, its last response, its body if it was read, and the actions on it. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
 import { actions } from './actions.ts';
-import { incidentPath, messagePath } from './paths.ts';
+import { incidentPath, messagePath } from '../contract/page-paths.ts';
 import { blockText, type Cell, type Facts, facts, faint, idLink, moment, notice, section, sub } from './cell.ts';
 import type { DeadLetterSample, DeadLetterView } from '../contract/dead-letters.ts';
 import type { ActionView } from '../contract/policies.ts';

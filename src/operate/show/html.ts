@@ -139,16 +139,18 @@ function pieceHtml(value: Piece): Html {
 
 /** Text with its times as elements, which the script shows as local times. */
 function withTimes(text: string): Cell {
-  const parts = redact(text).split(/(\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ)/);
+  const parts = redact(text).split(/(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z)/);
   return parts.map((part, index) => (index % 2 === 1 ? timePiece(Date.parse(part)) : part));
 }
 
-/** Message with commands between backticks, which are shown as code. */
+/** Message with its times, and its commands between backticks as code. */
 export function message(text: string): Cell {
   // Redacted as a whole: a secret may contain a backtick.
   const parts = redact(text).split('`');
   const isPaired = parts.length % 2 === 1;
-  return isPaired ? parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part)) : text;
+  return isPaired
+    ? parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : withTimes(part)))
+    : withTimes(text);
 }
 
 function figuresHtml({ rows, id }: Figures): Html {
@@ -156,7 +158,7 @@ function figuresHtml({ rows, id }: Figures): Html {
     (row) =>
       row &&
       html`<div>
-        <dt>${row.name}</dt>
+        <dt>${row.path === undefined ? row.name : html`<a href="${row.path}">${row.name}</a>`}</dt>
         <dd>${row.value}${row.spark} ${row.note !== undefined && html`<span class="sub">${row.note}</span>`}</dd>
       </div>`,
   );

@@ -4,7 +4,8 @@ import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { formatSpan } from '#foundation/domain/time-text.ts';
 import { campaigns as campaignTable } from './campaigns.ts';
-import { deadLetterPath, planPath, policyLink } from './paths.ts';
+import { deadLetterPath, planPath } from '../contract/page-paths.ts';
+import { policyLink } from './policy-link.ts';
 import {
   bars,
   blockText,
@@ -113,12 +114,17 @@ export function incidentState({ state: now, acknowledged }: IncidentView): Cell 
 }
 
 /** Chart of the failures over time, with its highest bar in words. */
-export function rate({ rate: given }: IncidentView): Cell {
-  if (given === undefined) return undefined;
-  const { counts: values, stepMs } = given;
-  const most = `at most ${formatCount(Math.max(0, ...values))} in ${formatSpan(stepMs)}`;
-  const chart = bars(values, `Failures over time, ${most}`);
-  return chart && [chart, sub(whole(most))];
+export function rate(incident: IncidentView): Cell {
+  const chart = rateChart(incident);
+  return chart && [chart, sub(whole(mostText(incident.rate!)))];
+}
+
+export function rateChart({ rate: given }: IncidentView): Cell {
+  return given && bars(given.counts, `Failures over time, ${mostText(given)}`, 'trouble');
+}
+
+function mostText({ counts: values, stepMs }: NonNullable<IncidentView['rate']>): string {
+  return `at most ${formatCount(Math.max(0, ...values))} in ${formatSpan(stepMs)}`;
 }
 
 function counts(rows: IncidentDetail['labels']): Cell {

@@ -1,7 +1,7 @@
 /** One message or workflow run: its facts and its timeline. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
 import { formatElapsed } from '#foundation/domain/time-text.ts';
-import { deadLetterPath, messagePath } from './paths.ts';
+import { deadLetterPath, messagePath } from '../contract/page-paths.ts';
 import {
   type Cell,
   duration,

@@ -2,7 +2,7 @@
 import { formatCount } from '#foundation/domain/counted.ts';
 import type { Plan, Proposal } from '#foundation/domain/plan.ts';
 import { type Cell, idLink, moment, numberColumn, sub, type Table, table, timePiece, wide } from './cell.ts';
-import { deadLetterPath } from './paths.ts';
+import { deadLetterPath } from '../contract/page-paths.ts';
 
 type Entry = Extract<Proposal, { readonly dlqId: string }>;
 

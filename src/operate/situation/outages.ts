@@ -161,7 +161,3 @@ export function reactionText({ reactions, failedRuns }: OutageView): string {
   if (failedRuns === 0) return 'no failed run of it is in the DLQ';
   return 'no policy resumes its failed runs; they stay in the DLQ until they expire';
 }
-
-export function outageAnchor({ account, destination }: Pick<OutageView, 'account' | 'destination'>): string {
-  return `outage-${account}-${destination}`;
-}

@@ -5,6 +5,7 @@ import type { AccountReading } from '#foundation/domain/statistics.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
 import { readStatus } from '#operate/api/status.ts';
+import { judge } from '#operate/api/verdict.ts';
 import type { AccountLease } from '#operate/contract/status.ts';
 import { canaryState } from '../../support/canaries.ts';
 import { action, engine, ledger, NOW, plan, RESUME_BILLING, storedPlan, world, type World } from '../http/world.ts';
@@ -77,7 +78,7 @@ describe('the verdict', () => {
         {
           level: 'trouble',
           text: 'No replica owns 7 accounts (a, b, c, d, e and 2 more): nothing is read of them, and no policy acts on them',
-          anchor: 'accounts',
+          path: '/sources#accounts',
         },
       ]);
     });
@@ -91,7 +92,7 @@ describe('the verdict', () => {
         {
           level: 'attention',
           text: 'This replica gave up 3 accounts (e, which opsd-1 takes; f; production), and learns the new owner with its next heartbeat',
-          anchor: 'accounts',
+          path: '/sources#accounts',
         },
       ]);
     });
@@ -99,7 +100,7 @@ describe('the verdict', () => {
     test('accounts with owners are no problem, and their policies have their own', async () => {
       const owned = new Map(accounts.map(({ name }) => [name, own]));
       const { problems } = await verdict(shared(owned));
-      expect(problems.map(({ anchor }) => anchor)).toEqual(['policy-resume-billing']);
+      expect(problems.map(({ path }) => path)).toEqual(['/policies/resume-billing']);
     });
 
     test('a replica that cannot read the leases says so, and no owners', async () => {
@@ -121,8 +122,9 @@ describe('the verdict', () => {
       level: 'attention',
       problems: [
         {
-          text: `The canary home of production has failed for 5 min (service): ${reason}`,
-          anchor: 'canary-production-home',
+          text: 'The canary home of production has failed for 5 min (service)',
+          detail: reason,
+          path: '/canaries#canary-production-home',
         },
       ],
     });
@@ -152,7 +154,7 @@ describe('the verdict', () => {
         level: 'attention',
         sentence:
           'production: the log and the statistics disagree on DELIVERED in the hour from 09:00 UTC (1,000 and 500) and in the previous hour.',
-        problems: [{ anchor: 'reconciliation-production-DELIVERED' }],
+        problems: [{ path: '/sources#reconciliation-production-DELIVERED' }],
       });
     });
   });
@@ -250,10 +252,23 @@ describe('the verdict', () => {
     expect(await verdict(deps)).toMatchObject({
       level: 'attention',
       sentence: 'quota holds resume-billing: 429 within 10 min.',
-      problems: [{ anchor: 'conditions' }],
+      problems: [{ text: 'quota holds resume-billing', detail: '429 within 10 min', path: '/policies/resume-billing' }],
     });
     // A resolved hold is not reported, though the last run was held.
     expect((await verdict(world({ policies: async () => [RESUME_BILLING], ledger: run }))).level).toBe('ok');
+  });
+
+  test.each([
+    [{ by: 'policy', policy: 'resume-billing' } as const, 'info', 'resume-billing repairs it'],
+    [{ by: 'operator' } as const, 'attention', undefined],
+    [undefined, 'attention', undefined],
+  ])('an incident leads to its page, and is calm only while a policy repairs it: %j', async (repair, level, detail) => {
+    const conditions = () => [{ ...HELD, key: 'incident/i-1', summary: 'Incident in production: 3 runs failed' }];
+    const status = await readStatus(world({ engine: engine({ conditions }) }), 0);
+    const repairs = new Map(repair === undefined ? [] : [['i-1', repair]]);
+    const { problems } = judge(status, { canaries: [], incidents: [], repairs });
+    const text = 'Incident in production: 3 runs failed';
+    expect(problems).toEqual([{ level, text, ...(detail !== undefined && { detail }), path: '/incidents/i-1' }]);
   });
 
   test('an abandoned group is a problem', async () => {
@@ -291,7 +306,7 @@ describe('the verdict', () => {
     });
     expect(await verdict(deps)).toMatchObject({
       level: 'info',
-      sentence: 'All policies are paused by local: the service is odd; `opsd unpause --reason TEXT` lifts it.',
+      sentence: 'All policies are paused by local: the service is odd.',
     });
     expect((await verdict(deps)).problems).toHaveLength(1);
   });

@@ -177,7 +177,7 @@ describe('a sign-in', () => {
     const { address } = await serving(world());
     const page = await ask(address, '/sign-in', { headers: PAGE });
     expect(page.text).toContain('server.webConfigFile');
-    expect(page.text).not.toContain('<form');
+    expect(page.text).not.toContain('method="post"');
     expect((await ask(address, '/', { headers: PAGE })).text).not.toContain('/sign-in');
   });
 });
@@ -316,7 +316,9 @@ describe('a form', () => {
     const { open, cookie, submit, paused } = await browser('vera');
     for (const path of ['/', '/policies/resume-billing', '/sources']) {
       const { text } = await open(path, cookie);
-      expect([...text.matchAll(/<form[^>]* action="([^"]+)"/g)].map(([, action]) => action)).toEqual(['/sign-out']);
+      expect([...text.matchAll(/<form[^>]* method="post" action="([^"]+)"/g)].map(([, action]) => action)).toEqual([
+        '/sign-out',
+      ]);
     }
     for (const path of ['/pauses/add', '/pauses/lift', '/policies/resume-billing', '/plans/x']) {
       const answer = await submit(path, { act: 'approve' });

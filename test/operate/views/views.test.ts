@@ -109,8 +109,8 @@ test('another replica shows what the owner shows', async () => {
   const { status, ...rest } = await everything(other.shown);
   expect(rest).toEqual((({ status: _status, ...all }) => all)(shown));
   expect(status).toEqual({ ...shown.status, conditions, verdict: status.verdict });
-  expect(status.verdict.problems.map(({ text }) => text)).toEqual(
-    shown.status.verdict.problems.map(({ text }) => text).filter((text) => !text.includes('of another account')),
+  expect(status.verdict.problems).toEqual(
+    shown.status.verdict.problems.filter(({ detail }) => detail !== 'of another account'),
   );
   expect(other.readings.map(({ collector }) => collector)).toEqual([
     'logs',

@@ -127,7 +127,7 @@ function layout(context: PageRequest, page: Page): Html {
       </head>
       <body data-refresh="${refreshSeconds}">
         <a class="skip" href="#main">Skip to the content</a>
-        <header class="top">${navigation(page, accountOf(context))} ${who(context)}</header>
+        <header class="top">${navigation(page, accountOf(context))} ${SEARCH} ${who(context)}</header>
         <main id="main" class="page">
           ${tour !== undefined && tourPiece(tour, context.caller, addressOf(context))}
           <div class="head">
@@ -158,6 +158,10 @@ const OWN_LINKS: readonly PageLink[] = [
   { label: 'Readiness', href: '/-/ready' },
   { label: 'Status as JSON', href: '/api/v1/status' },
 ];
+
+const SEARCH = html`<form method="get" action="/search" class="find" role="search" aria-label="Everything">
+  <input name="q" type="search" placeholder="Find an id, host, label…" aria-label="Find an id, host or label" />
+</form>`;
 
 /** @param account that the pages show; undefined: all */
 function navigation({ section }: Page, account: string | undefined): Html {

@@ -31,7 +31,7 @@ code, .id { font: 0.92em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, "Dej
 p, li, dd { overflow-wrap: anywhere; }
 .skip { position: absolute; left: -9999px; }
 .skip:focus { left: 16px; top: 8px; background: var(--sheet); padding: 4px 8px; }
-[hidden] { display: none !important; }
+[hidden], details:not([open]) > :not(summary) { display: none !important; }
 
 .top { display: flex; align-items: center; gap: 4px 16px; padding: 6px 24px; background: var(--sheet); border-bottom: 1px solid var(--line); }
 .top nav { display: flex; flex: 1 1 auto; min-width: 0; overflow-x: auto; scrollbar-width: none; }
@@ -40,14 +40,17 @@ p, li, dd { overflow-wrap: anywhere; }
 .top nav a { display: block; padding: 6px 8px; border-radius: 6px; color: var(--faint); text-decoration: none; white-space: nowrap; }
 .top nav a:hover { background: var(--row); color: var(--ink); }
 .top nav a.here { background: var(--row); color: var(--ink); font-weight: 600; }
-.top form { margin: 0; }
+.top form, .head form { margin: 0; }
 .find input { width: 180px; }
 .who { display: flex; align-items: center; gap: 8px; margin: 0; white-space: nowrap; }
 .foot { padding-top: 0; color: var(--faint); font-size: 13px; display: flex; flex-wrap: wrap; gap: 4px 24px; }
 .foot p { margin: 0; }
 .head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 16px; min-height: 32px; }
 .head h1 { margin: 0; font-size: 20px; line-height: 28px; letter-spacing: -0.01em; overflow-wrap: anywhere; }
-.head h1 .state { font-weight: inherit; white-space: normal; }
+.head h1 .state { font-weight: inherit; white-space: normal; } .head h1 a { text-decoration: none; color: inherit; } .head h1 a:hover { text-decoration: underline; }
+.title { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 12px; margin-bottom: 4px; } .title h2, .title p { margin: 0; }
+.title + table caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.folds { display: flex; flex-wrap: wrap; gap: 0 24px; } .folds details[open] { flex-basis: 100%; }
 .head p { margin: 0; color: var(--faint); }
 .head .tools { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 16px; margin-left: auto; color: var(--faint); font-size: 13px; }
 .tour { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 16px; margin: 0 0 12px; padding: 8px 12px; background: var(--busy-wash); border-radius: 8px; }
@@ -96,15 +99,18 @@ pre { max-height: 24em; margin: 8px 0; padding: 12px 16px; overflow: auto; white
 [aria-labelledby=settings] pre { max-height: none; }
 .pages { display: flex; gap: 16px; margin: 12px 0; }
 
-.verdict { margin: 12px 0 0; padding: 12px 16px; border-radius: 8px; border-left: 4px solid var(--look, var(--busy)); background: var(--wash, var(--busy-wash)); }
-.verdict p { margin: 0; font-size: 16px; } .verdict ul { margin: 8px 0 0; padding-left: 20px; } .verdict .figures { --line: transparent; }
-
+.rows { margin: 12px 0 0; padding: 0; list-style: none; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
+.rows li { padding: 8px 16px; border-bottom: 1px solid var(--line); } .rows li:last-child { border-bottom: 0; }
+.also summary { cursor: pointer; padding: 8px 16px; } .also .rows { margin: 0; border-width: 1px 0 0; border-radius: 0; }
+.todo { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 8px 16px; }
+.todo > div:first-child { flex: 1 1 24em; min-width: 0; } .todo p { margin: 0; }
+.todo strong .state { font-weight: inherit; } .rows .state { white-space: normal; }
 section { margin-top: 12px; }
 h2 { margin: 0 0 8px; font-size: 14px; } h3 { margin: 0 0 8px; font-size: 14px; }
 table { width: 100%; border-collapse: separate; border-spacing: 0; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
 table + table, .empty + table, table + .empty, .spark + table { margin-top: 12px; }
 caption { overflow-wrap: anywhere; text-align: left; padding: 0 0 4px; color: var(--faint); font-size: 13px; }
-th, td { padding: 8px 12px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+th, td { padding: 7px 12px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 tbody tr:last-child > * { border-bottom: 0; }
 thead th { font-size: 13px; font-weight: 400; color: var(--faint); white-space: nowrap; }
 tbody th { font-weight: 600; }
@@ -113,9 +119,9 @@ td.number, th.number { text-align: right; }
 tr:target > * { background: var(--busy-wash); }
 .plain { width: auto; } .plain :is(td, th) { padding: 2px 12px; border: 0; font-weight: 400; } .plain td { text-align: right; }
 .sub { display: block; overflow-wrap: anywhere; color: var(--faint); font-size: 13px; font-weight: 400; }
-.sub.inline { display: inline; }
+.sub.inline { display: inline; } :is(td, th) .sub { display: inline-block; max-width: 100%; } td.number .sub { display: block; }
 .faint { color: var(--faint); }
-.wide { overflow-wrap: anywhere; min-width: 12ch; }
+.wide { overflow-wrap: anywhere; min-width: 12ch; } @media (min-width: 1100px) { tbody th.wide { min-width: 28ch; } }
 .nowrap { white-space: nowrap; }
 .state { font-weight: 600; white-space: nowrap; }
 .state::before { display: inline-block; width: 1.25em; }
@@ -139,7 +145,7 @@ progress { display: block; width: 100%; max-width: 120px; height: 8px; accent-co
 .ok { --look: var(--ok); --wash: var(--ok-wash); } .trouble { --look: var(--trouble); --wash: var(--trouble-wash); }
 .attention { --look: var(--attention); --wash: var(--attention-wash); } .busy { --look: var(--busy); --wash: var(--busy-wash); }
 .chart .faint, .strip .faint, .spark.faint { --look: var(--field); --wash: var(--row); }
-.spark { display: block; width: 100%; max-width: 240px; height: 24px; }
+.spark { display: block; width: 100%; max-width: 240px; height: 24px; } td .spark { width: 120px; height: 20px; }
 .spark path { fill: var(--look); } .spark.line path { fill: none; stroke: var(--look); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .strip { display: block; max-width: 100%; } .strip rect { fill: var(--look); }
 .chart { position: relative; margin: 12px 0 0; padding: 12px 16px 8px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }

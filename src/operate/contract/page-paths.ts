@@ -1,16 +1,11 @@
-/** Addresses of the pages, and links to them. */
+/** Addresses of the pages. */
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
-import { link, type Piece } from './cell.ts';
 
 /** Page of a policy. That of a manual plan is the plan's. */
 export function policyPath(name: string): string {
   const plan = manualPlanId(name);
   if (plan !== undefined) return planPath(plan);
   return `/policies/${encodeURIComponent(name)}`;
-}
-
-export function policyLink(name: string): Piece {
-  return link(policyPath(name), name);
 }
 
 export function planPath(id: string): string {
@@ -30,11 +25,19 @@ export function messagePath(id: string, account: string): string {
   return `/messages/${encodeURIComponent(id)}?account=${encodeURIComponent(account)}`;
 }
 
-/** Returns the address of the element that a problem names: on the first page, or on the page of its kind. */
-export function problemPath(anchor: string): string {
-  if (anchor.startsWith('policy-')) return policyPath(anchor.slice('policy-'.length));
-  if (anchor.startsWith('canary-')) return `/canaries#${encodeURIComponent(anchor)}`;
-  return /^(?:source-|reconciliation-|accounts$)/.test(anchor)
-    ? `/sources#${encodeURIComponent(anchor)}`
-    : `#${anchor}`;
+/** Id of a row on the page of its kind. */
+export function sourceAnchor({ account, collector }: { readonly account: string; readonly collector: string }): string {
+  return `source-${account}-${collector}`;
+}
+
+export function reconciliationAnchor({ account, state }: { readonly account: string; readonly state: string }): string {
+  return `reconciliation-${account}-${state}`;
+}
+
+export function canaryAnchor({ account, canary }: { readonly account: string; readonly canary: string }): string {
+  return `canary-${account}-${canary}`;
+}
+
+export function rowPath(page: '/sources' | '/canaries', anchor: string): string {
+  return `${page}#${encodeURIComponent(anchor)}`;
 }

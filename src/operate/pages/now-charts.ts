@@ -1,0 +1,173 @@
+/** Chart and figures of the first page: how deliveries went, and the numbers of now beside their usual range. */
+import { formatCount } from '#foundation/domain/counted.ts';
+import type { ApiDeps } from '../api/api-deps.ts';
+import { historyView, type HistoryAsked } from '../api/history.ts';
+import { readSpend } from '../api/spend.ts';
+import { HISTORY_SPANS, type HistorySpan, type HistoryView } from '../contract/history.ts';
+import type { SpendView } from '../contract/readings.ts';
+import {
+  bars,
+  empty,
+  figures,
+  timeChart,
+  trend,
+  type Cell,
+  type ChartValues,
+  type Figures,
+  type Look,
+} from '../show/cell.ts';
+
+const DEFAULT: HistorySpan = '3h';
+
+export const SPANS = [
+  { value: undefined, title: 'last 3 h' },
+  ...HISTORY_SPANS.filter((span) => span !== DEFAULT).map((span) => ({
+    value: span,
+    title: `last ${span.replace(/(?=[hd])/, ' ')}`,
+  })),
+];
+
+export function spanOf(query: URLSearchParams): HistorySpan {
+  return HISTORY_SPANS.find((span) => span === query.get('span')) ?? DEFAULT;
+}
+
+interface NowHistory {
+  readonly history: HistoryView;
+  readonly spend: SpendView;
+}
+
+/** @returns undefined if the store cannot be read: the status says so */
+export async function readHistory(deps: ApiDeps, asked: HistoryAsked): Promise<NowHistory | undefined> {
+  try {
+    const [history, spend] = await Promise.all([historyView(deps, asked), readSpend(deps, asked)]);
+    return { history, spend };
+  } catch {
+    return undefined;
+  }
+}
+
+export function charts(read: NowHistory | undefined): Cell {
+  if (read === undefined) return empty('The store cannot be read, so the history is unknown.');
+  return [deliveries(read.history), figuresOf(read)];
+}
+
+const MARK_LOOK: Readonly<Record<HistoryView['marks'][number]['kind'], Look>> = {
+  incident: 'trouble',
+  configuration: 'faint',
+  halt: 'attention',
+  repair: 'busy',
+};
+
+const STEP_NAME: Readonly<Record<number, string>> = { 60_000: 'minute', 600_000: '10 minutes', 3_600_000: 'hour' };
+
+function deliveries(history: HistoryView): Cell {
+  const { stepMs, marks } = history;
+  const first = firstKnown(history);
+  const from = history.from + first * stepMs;
+  const { delivered, retried, failed } = history.series;
+  return timeChart({
+    title: `Deliveries per ${STEP_NAME[stepMs] ?? '6 hours'}`,
+    from,
+    stepMs,
+    isStacked: true,
+    format: formatCount,
+    series: [
+      { name: 'delivered', look: 'ok', shape: 'area', values: delivered.slice(first) },
+      { name: 'retried', look: 'attention', shape: 'area', values: retried.slice(first) },
+      { name: 'failed', look: 'trouble', shape: 'area', values: failed.slice(first) },
+    ],
+    marks: marks.map(({ at, kind, text, path }) => ({ at, look: MARK_LOOK[kind], text, path })),
+  });
+}
+
+/** A daemon that knows only the last minutes shows these, and not hours of nothing. */
+const LEAST_POINTS = 15;
+
+function firstKnown({ series: { delivered } }: HistoryView): number {
+  const first = delivered.findIndex((value) => value !== null);
+  return Math.max(0, Math.min(first === -1 ? Infinity : first - 1, delivered.length - LEAST_POINTS));
+}
+
+function figuresOf({ history: { series }, spend }: NowHistory): Figures {
+  const delivered = sum(series.delivered);
+  const failed = sum(series.failed);
+  const ended = delivered + failed;
+  const again = sum(series.failedAgain);
+  return figures([
+    {
+      name: 'Delivered',
+      value: ended === 0 ? '–' : percent(delivered / ended),
+      note: ended === 0 ? 'no message ended' : `${formatCount(failed)} failed of ${formatCount(ended)}`,
+      spark: trend(series.delivered, 'Delivered messages', 'ok'),
+      path: '/messages',
+    },
+    {
+      name: 'Time to deliver, p95',
+      ...reading(series.p95Seconds, seconds),
+      spark: trend(series.p95Seconds, '95th percentile of the time to deliver'),
+    },
+    {
+      name: 'In flight',
+      ...reading(series.inFlight, formatCount),
+      spark: trend(series.inFlight, 'Messages in flight'),
+      path: '/flow-control',
+    },
+    {
+      name: 'Failed runs',
+      ...reading(series.failedRuns, formatCount),
+      spark: trend(series.failedRuns, 'Failed runs in the DLQ', 'trouble'),
+      path: '/dead-letters?queue=workflow',
+    },
+    {
+      name: 'Repaired',
+      value: formatCount(sum(series.verified)),
+      note: `${formatCount(again)} failed again`,
+      spark: bars(series.verified, 'Verified repairs', 'busy'),
+      path: '/policies',
+    },
+    spendFigure(series.spendUsd, spend),
+  ]);
+}
+
+function sum(values: ChartValues): number {
+  return values.reduce<number>((total, value) => total + (value ?? 0), 0);
+}
+
+/** Never rounded up to 100 %. */
+function percent(share: number): string {
+  return `${(Math.floor(share * 1_000) / 10).toFixed(1)} %`;
+}
+
+function seconds(value: number): string {
+  return value < 10 ? `${value.toFixed(1)} s` : `${formatCount(Math.round(value))} s`;
+}
+
+/** Last known value, with the middle half of all as its usual range. */
+function reading(values: ChartValues, format: (value: number) => string): { value: string; note: string } {
+  const known = values.filter((value) => value !== null);
+  const last = known.at(-1);
+  if (last === undefined) return { value: '–', note: 'not known yet' };
+  const sorted = known.toSorted((a, b) => a - b);
+  const [low, high] = [0.25, 0.75].map((share) => format(sorted[Math.floor(share * (sorted.length - 1))]!));
+  return { value: format(last), note: low === high ? `usually ${low}` : `usually ${low} to ${high}` };
+}
+
+function spendFigure(values: ChartValues, { accounts }: SpendView): NonNullable<Figures['rows'][number]> {
+  const of = { name: 'Spend of the month', spark: trend(values, 'Spend of the month'), path: '/spend' };
+  const spent = accounts.map(({ monthUsd }) => monthUsd);
+  if (spent.length === 0 || spent.includes(undefined)) return { ...of, value: '–', note: 'not known' };
+  const total = sum(spent.map((value) => value ?? null));
+  const budgets = accounts.map(({ budget }) => budget?.knownUsd);
+  const forecasts = accounts.map(({ forecastUsd }) => forecastUsd);
+  const forecast = forecasts.includes(undefined)
+    ? ''
+    : `, forecast ${dollars(sum(forecasts.map((value) => value ?? null)))}`;
+  if (budgets.some((value) => value === undefined || value === null))
+    return { ...of, value: dollars(total), note: `no budget known${forecast}` };
+  const budget = sum(budgets.map((value) => value ?? null));
+  return { ...of, value: dollars(total), note: `of ${dollars(budget)}${forecast}` };
+}
+
+function dollars(value: number): string {
+  return `$${value < 10 ? value.toFixed(2) : formatCount(Math.round(value))}`;
+}

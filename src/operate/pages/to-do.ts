@@ -1,0 +1,98 @@
+/** What waits for an operator: decisions about plans, pauses and halts, each beside its buttons. */
+import { pausedPolicy } from '../situation/next-step.ts';
+import { counted, formatAge } from '../api/format.ts';
+import type { Status } from '../api/stored-status.ts';
+import { planPath, policyPath } from '../contract/page-paths.ts';
+import type { StoredPlanView } from '../contract/plans.ts';
+import type { PolicyView } from '../contract/policies.ts';
+import { moment, state, type Cell } from '../show/cell.ts';
+import { clipped, html, message } from '../show/html.ts';
+import { formFor, type PageContext } from './frame/page.ts';
+import { liftForm } from './pauses.ts';
+
+const MOST = 2;
+
+type Campaign = PolicyView['campaigns'][number];
+
+/** @returns undefined if nothing waits */
+export function toDo(status: Status, context: PageContext): Cell {
+  const rows = [
+    ...status.plans.map((plan) => planRow(plan, status.at, context)),
+    ...status.pauses.map((pause) => pauseRow(pause, status.at, context)),
+    // A halt with an end ends by itself.
+    ...status.policies
+      .flatMap(({ campaigns }) => campaigns)
+      .filter((campaign) => campaign.state === 'audit')
+      .map((campaign) => haltRow(campaign, context)),
+  ];
+  if (rows.length === 0) return undefined;
+  return html`<ul class="rows" aria-label="To do">
+      ${rows.slice(0, MOST)}
+    </ul>
+    ${
+      rows.length > MOST &&
+      html`<details class="more">
+        <summary>${rows.length - MOST} more to do</summary>
+        <ul class="rows" aria-label="More to do">
+          ${rows.slice(MOST)}
+        </ul>
+      </details>`
+    }`;
+}
+
+function row(title: Cell, why: Cell, buttons: Cell): Cell {
+  return html`<li class="todo">
+    <div>
+      <strong>${title}</strong>
+      <p class="faint">${why}</p>
+    </div>
+    ${buttons}
+  </li>`;
+}
+
+const QUESTION: Readonly<Record<StoredPlanView['action'], (count: number, matched: number) => string>> = {
+  'workflow-dlq.resume': (count) => `Resume ${counted(count, 'run')}`,
+  'workflow-dlq.delete': (count) => `Delete ${counted(count, 'failed run')}`,
+  'message-dlq.delete': (count) => `Delete ${counted(count, 'dead message')}`,
+  'message-dlq.prune': (_count, matched) => `Delete up to ${counted(matched, 'old dead message')}`,
+  'budget.raise': () => 'Raise the budget',
+};
+
+function planRow(plan: StoredPlanView, at: number, context: PageContext): Cell {
+  const { id, policy, account, action, covers, matched, savedAt, expiresAt, needsApproval, madeBy } = plan;
+  const by = madeBy ?? policy;
+  const form = formFor(context, {
+    role: 'operator',
+    action: planPath(id),
+    label: `Plan ${id}`,
+    content: html`<button name="act" value="approve">Approve</button>
+      <button name="act" value="reject" class="quiet">Reject</button>`,
+  });
+  return row(
+    html`${state('ask', `${QUESTION[action](covers, matched)}?`)}`,
+    html`asked by ${by} for ${account} ${moment(savedAt, at)}, expires
+    ${moment(expiresAt, at)}${needsApproval && html` · ${message(clipped(needsApproval.reason.split(';', 1)[0]!))}`}`,
+    html`<div class="act">${form} <a class="button quiet" href="${planPath(id)}">Read plan ${id}</a></div>`,
+  );
+}
+
+function pauseRow(pause: Status['pauses'][number], at: number, context: PageContext): Cell {
+  const policy = pausedPolicy(pause);
+  return row(
+    state(
+      pause.by === 'engine' ? 'trouble' : 'off',
+      policy === undefined ? 'All policies are paused' : `${policy} is paused`,
+    ),
+    html`${pause.by === 'engine' ? 'by the daemon itself' : `by ${pause.by}`} ${formatAge(pause.at, at)}:
+    ${message(clipped(pause.reason))}`,
+    liftForm(context, policy),
+  );
+}
+
+function haltRow({ policy, group, reason }: Campaign, context: PageContext): Cell {
+  return row(
+    state('attention', `${policy} has halted ${group === '' ? 'all' : clipped(group)}`),
+    reason !== undefined && message(clipped(reason)),
+    liftForm(context, policy, group) ?? html`<a href="${policyPath(policy)}">See the policy</a>`,
+  );
+}
