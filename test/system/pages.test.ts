@@ -2,7 +2,7 @@
  * Every page in Chromium: accessible, as wide as a phone, and harmless with hostile texts; with the script and without
  * it, light and dark. `PICTURES=FOLDER` writes pictures for a review.
  */
-import { mkdirSync, statSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { expect, test } from 'vitest';
@@ -10,7 +10,6 @@ import { busy, emptyWorld, hostileWorld, OPERATOR, PAGES } from '../operate/page
 import { plan, serving, storedPlan } from '../operate/http/world.ts';
 import { openTab, type Tab, type TabView } from '../support/browser-tab.ts';
 import { installed } from '../support/program.ts';
-import { tempDir } from '../support/temp-dir.ts';
 
 const WORLDS = { empty: emptyWorld, full: busy, hostile: hostileWorld };
 const chromium = installed('chromium');
@@ -135,21 +134,4 @@ test('the script shows local times with UTC on hover, and counts a selection', a
   await tab.open(`${address}/dead-letters?queue=workflow`);
   await tab.eval(`document.querySelector('[data-all]').click()`);
   expect(await tab.eval(`document.querySelector('[data-count]').textContent`)).toBe('50 selected');
-});
-
-/** Pictures of the documentation: `npm run pictures`. */
-const DOCUMENTED = { '/': 'now', '/incidents/3f2a91bc0d': 'incident', '/plans/9f3c2a': 'plan' };
-
-test('the pages of the documentation open', async ({ skip }) => {
-  if (chromium === undefined) skip('chromium is not installed');
-  const { address } = await serving(busy());
-  const tab = await openTab(chromium!);
-  await signIn(tab, address);
-  const folder = process.env['PAGE_PICTURES'] ?? tempDir();
-  for (const [path, name] of Object.entries(DOCUMENTED)) {
-    await tab.open(`${address}${path}`);
-    const file = join(folder, `pages-${name}.png`);
-    await tab.picture(file, 900);
-    expect(statSync(file).size).toBeGreaterThan(10_000);
-  }
 });

@@ -4,8 +4,9 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { crc32 } from 'node:zlib';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
-import type { Random } from '#foundation/platform/random.ts';
+import { seededRandom, type Random } from '#foundation/platform/random.ts';
 import { sampleHandlers, type AppSwitch, type SampleHost } from './handlers.ts';
 
 export interface SampleDestinations extends AsyncDisposable {
@@ -21,12 +22,16 @@ export interface SampleDestinations extends AsyncDisposable {
 /** Maximum body size; longer bodies are cut. The sample traffic sends none. */
 const MAX_BODY_BYTES = 65_536;
 
+/** @param deps.seed makes each response depend on the request and its time alone, not on the order of requests */
 export async function startSampleDestinations(deps: {
   readonly clock: Clock;
   readonly random: Random;
+  readonly seed?: number | undefined;
 }): Promise<SampleDestinations> {
   const app: AppSwitch = { isBroken: false, wasUsed: false };
-  const handlers = sampleHandlers({ ...deps, app });
+  const { seed } = deps;
+  let { random } = deps;
+  const handlers = sampleHandlers({ ...deps, app, random: () => random() });
   const timers = new Set<Timer>();
   const servers: Server[] = [];
   const hosts: Partial<Record<SampleHost, number>> = {};
@@ -39,6 +44,7 @@ export async function startSampleDestinations(deps: {
         if (text.length < MAX_BODY_BYTES) text += chunk;
       });
       request.on('end', () => {
+        if (seed !== undefined) random = seededRandom(crc32(`${host} ${text} ${deps.clock.now()}`, seed));
         const answer = handlers[host]({ path: request.url ?? '/', body: parsed(text) });
         const timer = deps.clock.after(answer.afterMs, () => {
           timers.delete(timer);

@@ -59,12 +59,15 @@ export async function runDemo(
   run: (daemon: DemoRun) => Promise<number>,
 ): Promise<number> {
   const { clock } = io;
-  const random = options.seed === undefined ? systemRandom : seededRandom(options.seed);
+  const { seed } = options;
+  const random = seed === undefined ? systemRandom : seededRandom(seed);
+  // The order of ids must not decide what is sent.
+  const ofTraffic = seed === undefined ? systemRandom : seededRandom(seed + 1);
   await using stack = new AsyncDisposableStack();
 
   const folder = mkdtempSync(join(tmpdir(), 'opsd-demo-'));
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const destinations = stack.use(await startSampleDestinations({ clock, random }));
+  const destinations = stack.use(await startSampleDestinations({ clock, random, seed }));
   const emulator = stack.use(
     await runEmulator({
       clock,
@@ -99,7 +102,7 @@ export async function runDemo(
       headerPrefix: 'Svc',
       management: { accountId: SERVICE.account, username: SERVICE.username, password: SERVICE.password },
       clock,
-      random,
+      random: ofTraffic,
     }),
   );
 
