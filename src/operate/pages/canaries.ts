@@ -7,6 +7,7 @@ import {
   type CanaryVerdict,
   type CanaryVia,
 } from '#foundation/domain/canary.ts';
+import { formatAge, formatElapsed } from '#foundation/domain/time-text.ts';
 import { canaryAnchor } from '../contract/page-paths.ts';
 import { isFailingCanary, readCanaries, VERDICT_HELP } from '../api/canaries.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
@@ -19,6 +20,7 @@ import {
   type Cell,
   duration,
   idLink,
+  type Look,
   minor,
   moment,
   numberColumn,
@@ -47,7 +49,14 @@ export function canariesPage(context: PageContext): Reply {
     section: '/canaries',
     main: html`${filterForm('/canaries', query, accountField(accounts))}
     ${section('canaries', 'Canaries', overview(canaries, at))} ${canaries.map((canary) => rounds(canary, at))}
-    ${section('verdicts', 'What the verdicts mean', verdicts())}`,
+    ${
+      canaries.length === 0
+        ? section('verdicts', 'What the verdicts mean', verdicts())
+        : html`<details class="more" id="verdicts">
+            <summary>What the verdicts mean</summary>
+            ${verdicts()}
+          </details>`
+    }`,
   });
 }
 
@@ -62,10 +71,29 @@ function overview(rows: readonly CanaryView[], at: number): Cell {
       Canary: wide((row) => [clipped(row.canary), sub(row.account), sub(viaText(row.via))]),
       Verdict: (row) => [verdict(row.verdict), sub(`since ${formatSpan(at - row.since)}`)],
       Reason: wide((row) => [row.reason, row.next !== undefined && sub(row.next)]),
+      'Time to arrival': (row) => arrivals(row, at),
       'Last success': (row) => moment(row.lastSuccessAt, at),
       Messages: (row) => [whole(`every ${formatSpan(row.every)}`), sub(`${formatCount(row.inFlight)} in flight`)],
     },
   });
+}
+
+/** Row of the last messages, the newest one last: as high as the time to the arrival; full if none is known. */
+function arrivals({ rounds: newestFirst }: CanaryView, at: number): Cell {
+  const ended = newestFirst.filter(({ result: one }) => one !== undefined).toReversed();
+  if (ended.length === 0) return undefined;
+  const times = ended.map(({ phases, startedAt }) => phases.arrived && Math.max(0, phases.arrived - startedAt));
+  const highest = Math.max(1, ...times.map((ms) => ms ?? 0));
+  const items = ended.map(({ startedAt, result: one }, index) => {
+    const ms = times[index];
+    const tone = TONE[one!.verdict];
+    const took = ms === undefined ? 'no arrival known' : `arrived after ${formatElapsed(ms)}`;
+    const look: Look = tone === 'ok' || tone === 'attention' || tone === 'trouble' ? tone : 'faint';
+    return { look, height: ms ?? highest, text: `${formatAge(startedAt, at)}: ${one!.verdict}, ${took}` };
+  });
+  const failed = ended.filter(({ result: one }) => one!.verdict !== 'ok').length;
+  const about = `last ${counted(ended.length, 'message')}: ${counted(failed, 'failure')}, arrival after at most ${formatElapsed(highest)}`;
+  return [{ piece: 'strip', items, highest, about }, sub(`at most ${formatElapsed(highest)}`)];
 }
 
 const TONE: Readonly<Record<CanaryVerdict, Tone>> = {

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { RunRecord } from '#automate/ledger/reports.ts';
 import type { RunView } from '#operate/contract/policies.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
-import type { FlowControlView, SpendView } from '#operate/contract/readings.ts';
+import type { CanariesView, FlowControlView, SpendView } from '#operate/contract/readings.ts';
+import { allCanaries } from '../../support/canaries.ts';
 import { ask, got, ledger, NOW, RESUME_BILLING, serving, world, type World } from '../http/world.ts';
 
 const DAY = 86_400_000;
@@ -233,4 +234,28 @@ describe('flow control', () => {
       '<progress class="" max="2" value="0" aria-label="parallelism">',
     ]);
   });
+});
+
+test('canaries: the strip has the ended messages of the API with the times to their arrival', async () => {
+  const deps = world({
+    accounts: [{ name: 'production' }],
+    canaries: { states: () => allCanaries(NOW, (plain) => plain) },
+  });
+  const { canaries } = await got<CanariesView>(deps, '/api/v1/canaries');
+  const page = await pageOf(deps, '/canaries');
+  const strips = [...page.matchAll(/<svg class="strip"[^>]* aria-label="([^"]*)">(.*?)<\/svg>/gs)];
+  const sent = canaries.filter(({ rounds }) => rounds.length > 0);
+  expect([strips.length, sent.length]).toEqual([2, 2]);
+  for (const [index, { rounds }] of sent.entries()) {
+    const ended = rounds.filter(({ result }) => result !== undefined).toReversed();
+    const texts = [...strips[index]![2]!.matchAll(/<title>.*?: (.*?)<\/title>/g)].map(([, text]) => text);
+    expect(texts).toEqual(
+      ended.map(({ result, phases, startedAt }) => {
+        const { arrived } = phases;
+        return `${result!.verdict}, ${arrived === undefined ? 'no arrival known' : `arrived after ${arrived - startedAt} ms`}`;
+      }),
+    );
+    const failed = ended.filter(({ result }) => result!.verdict !== 'ok').length;
+    expect(strips[index]![1]).toContain(`: ${failed} failure`);
+  }
 });
