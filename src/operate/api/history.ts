@@ -2,6 +2,7 @@
 import { durationQuantile } from '#foundation/domain/delivery-durations.ts';
 import type { Timeline, TimelinePoint } from '#automate/ledger/timeline.ts';
 import { getHistory, type HistoryMark, type HistorySpan, type HistoryView } from '../contract/history.ts';
+import { incidentPath, policyPath } from '../contract/page-paths.ts';
 import type { ApiDeps, ApiRoute, LedgerReader } from './api-deps.ts';
 import { fromStore } from './from-store.ts';
 import { implement } from './implement.ts';
@@ -134,7 +135,6 @@ function marksOf(
   { from, to, accounts }: Period & { readonly accounts: readonly string[] },
 ): HistoryMark[] {
   const isOf = (one: { readonly account: string }): boolean => accounts.includes(one.account);
-  const policyPath = (policy: string): string => `/policies/${encodeURIComponent(policy)}`;
   const marks: HistoryMark[] = [
     ...incidents
       .all()
@@ -143,7 +143,7 @@ function marksOf(
         at: firstAt,
         kind: 'incident' as const,
         text: `first failure: ${place}, ${reason}`,
-        path: `/incidents/${encodeURIComponent(id)}`,
+        path: incidentPath(id),
       })),
     ...incidents.marks().map(({ at, kind, detail }) => ({
       at,
