@@ -279,7 +279,9 @@ describe('judge: how', () => {
     const canary = { ...begun(), state: 'settling' as const, sentAt: NOW, until: NOW };
     const failed: StepResults = { verified: 0, failed: 1, undecided: 0 };
     const halted = judgeStep(canary, failed, ramp, NOW);
-    expect(halted).toMatchObject({ state: 'halted', until: NOW + MINUTE });
+    expect(halted).toMatchObject({ state: 'halted', until: NOW + MINUTE, haltedAt: NOW });
+    // The history shows the halt after the breaker has closed.
+    expect(reopen(halted, NOW + MINUTE)).toMatchObject({ state: 'ready', haltedAt: NOW });
     expect(judgeStep({ ...canary, halts: 1 }, failed, ramp, NOW)).toMatchObject({ state: 'audit' });
   });
 
