@@ -7,6 +7,7 @@ import type { ApiDeps, ApiRoute, LedgerReader } from './api-deps.ts';
 import { fromStore } from './from-store.ts';
 import { implement } from './implement.ts';
 import { knownAccount } from './known-account.ts';
+import { changedParts } from '../situation/incident-story.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -148,7 +149,7 @@ function marksOf(
     ...incidents.marks().map(({ at, kind, detail }) => ({
       at,
       kind: 'configuration' as const,
-      text: kind === 'version' ? `version ${detail} started` : 'configuration loaded',
+      text: kind === 'version' ? `version ${detail} started` : configurationText(detail),
       path: '/configuration',
     })),
     ...campaigns
@@ -165,6 +166,11 @@ function marksOf(
     .filter(({ at }) => at >= from && at <= to)
     .toSorted((a, b) => a.at - b.at)
     .slice(-MOST_MARKS);
+}
+
+function configurationText(detail: string): string {
+  const changed = changedParts(detail);
+  return changed === undefined ? 'configuration loaded' : `configuration changed: ${changed}`;
 }
 
 /** Group names may contain a secret of a URL, and are left out. */

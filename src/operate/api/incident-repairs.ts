@@ -8,7 +8,7 @@ import { deadLetterRows, type FoundDeadLetter } from './dead-letter-query.ts';
 import { byUrgency, situationOf, type IncidentDeps } from './incident-views.ts';
 
 /** Without its text, whose numbers would be those of the sample. */
-export type Repair = Pick<NextStep, 'by' | 'policy' | 'action'>;
+export type Repair = Pick<NextStep, 'by' | 'policy' | 'why' | 'action'>;
 
 export type RepairDeps = Pick<IncidentDeps, 'clock' | 'board' | 'incidents' | 'accounts'>;
 
@@ -33,10 +33,10 @@ export async function incidentRepairs(
     const members = samples.get(incident.id) ?? [];
     const runs = members.flatMap((one) => (one.queue === 'workflow' ? one.row.workflowRunId : []));
     const lineages = await ledger.lineagesOfRuns(incident.account, runs);
-    const { by, policy, action } = situationOf(deps, incident, { members, statuses, stored, lineages }).next;
+    const { by, policy, why, action } = situationOf(deps, incident, { members, statuses, stored, lineages }).next;
     const isSure = by === 'policy' || action?.kind === 'approve' || members.length >= membersNow(incident);
     if (!isSure) return [];
-    return [[incident.id, { by, ...(policy !== undefined && { policy }), ...(action !== undefined && { action }) }]];
+    return [[incident.id, { by, policy, why, action }]];
   });
   return new Map((await Promise.all(found)).flat());
 }

@@ -181,7 +181,13 @@ export async function readIncident(
       memberIds.workflow.length > 0
         ? { account, action: 'resume', queue: 'workflow', ids: memberIds.workflow }
         : undefined,
-    next: { text: next.text, by: next.by, policy: next.policy, command: next.action && commandOfAction(next.action) },
+    next: {
+      text: next.text,
+      by: next.by,
+      policy: next.policy,
+      why: next.why,
+      command: next.action && commandOfAction(next.action),
+    },
   };
   return { detail, policies: statuses, action: next.action };
 }

@@ -35,7 +35,7 @@ export interface VerdictFacts {
   /** Unresolved incidents. */
   readonly incidents: readonly Pick<Incident, 'id' | 'account' | 'kind' | 'place'>[];
   /** Next steps of incidents, by id, as far as they are known. */
-  readonly repairs: ReadonlyMap<string, Pick<NextStep, 'by' | 'policy'>>;
+  readonly repairs: ReadonlyMap<string, Pick<NextStep, 'by' | 'policy' | 'why'>>;
 }
 
 export function judge(
@@ -237,8 +237,10 @@ function conditionProblem(condition: Condition, repairs: VerdictFacts['repairs']
     const id = incidentOf(condition);
     const path = id === undefined ? '/incidents' : incidentPath(id);
     const repair = id === undefined ? undefined : repairs.get(id);
-    // A failure that a policy repairs needs no attention.
+    // A failure that a policy repairs needs no attention. One that a guard holds repairs nothing.
     if (repair?.by !== 'policy') return { level, text: summary, path };
+    if (repair.why !== undefined)
+      return { level, text: summary, detail: `${repair.policy ?? 'its repair'} is ${repair.why}`, path };
     return { level: 'info', text: summary, detail: `${repair.policy ?? 'the daemon'} repairs it`, path };
   }
   const path = policy === undefined ? CONDITIONS_PATH : policyPath(policy);

@@ -152,6 +152,7 @@ const incidentDetail = s.named(
         'Who does it. `nobody`: nothing can be done, or it repairs itself.',
       ),
       policy: s.opt(s.text()),
+      why: s.opt(s.text('What stops it: `held by arrivals`, `halted`.')),
       command: s.opt(s.text()),
     }),
   }),

@@ -265,16 +265,17 @@ export function incidentStatus(incident: IncidentDetail, at: number): readonly C
   ];
 }
 
-function repairedBy({ state: now, next, plans, campaigns, members, policies }: IncidentDetail): Cell {
+function repairedBy({ state: now, next, plans, members }: IncidentDetail): Cell {
+  const { by, why, policy } = next;
   if (now === 'resolved') return state('ok', 'resolved');
   if (plans.some((plan) => plan.state === 'pending')) return state('ask', 'waits for an approval');
-  if (campaigns.some(({ state: of }) => of === 'halted' || of === 'audit'))
-    return state('trouble', 'its repair is halted');
-  if (next.by === 'operator') return state('trouble', 'nobody repairs it');
-  if (next.by === 'nobody') return state('busy', 'recovers by itself');
-  const by = next.policy !== undefined && [' by ', policyLink(next.policy)];
-  const held = policies.find(({ name }) => name === next.policy)?.held;
-  if (held !== undefined) return [state('attention', 'its repair is held'), ` by ${held.guard}`];
-  const word = members.now === 0 && !members.isLowerBound ? 'being verified' : 'being repaired';
-  return [state('busy', word), by];
+  const of = policy !== undefined && [' by ', policyLink(policy)];
+  if (why !== undefined)
+    return [
+      state(by === 'policy' ? 'attention' : 'trouble', `its repair is ${why}`),
+      policy !== undefined && [' · ', policyLink(policy)],
+    ];
+  if (by === 'operator') return state('trouble', 'nobody repairs it');
+  if (by === 'nobody') return state('busy', 'recovers by itself');
+  return [state('busy', members.now === 0 && !members.isLowerBound ? 'being verified' : 'being repaired'), of];
 }

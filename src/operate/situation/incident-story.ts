@@ -75,12 +75,17 @@ export function incidentStory(facts: StoryFacts): StoryEvent[] {
   return events.toSorted((a, b) => a.at - b.at);
 }
 
-/** The detail of a configuration is its hash and, if they are known, the changed parts. A hash alone says nothing. */
+/** Detail of a configuration: its hash and, if they are known, the changed parts. @returns undefined for a hash alone */
+export function changedParts(detail: string): string | undefined {
+  const changed = detail.split(' ').slice(1).join(' ');
+  return changed === '' ? undefined : changed;
+}
+
 function changeOf({ at, kind, detail }: StoryFacts['marks'][number]): StoryEvent[] {
   if (kind === 'version')
     return [{ at, kind: 'change', mark: `opsd ${detail}`, text: `The daemon started with version ${detail}` }];
-  const changed = detail.split(' ').slice(1).join(' ');
-  if (changed === '') return [];
+  const changed = changedParts(detail);
+  if (changed === undefined) return [];
   return [{ at, kind: 'change', mark: 'configuration', text: `The configuration of the daemon changed: ${changed}` }];
 }
 

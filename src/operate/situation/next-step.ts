@@ -16,8 +16,8 @@ export interface NextStep {
   readonly by: 'policy' | 'operator' | 'nobody';
   /** Name of the policy. */
   readonly policy?: string;
-  /** Reason why it is not done, or not by itself. */
-  readonly why?: string;
+  /** What stops it: `held by arrivals`, `halted`. */
+  readonly why?: string | undefined;
   /** Action of the operator. Absent if no command does it. */
   readonly action?: NextAction;
 }
@@ -69,7 +69,7 @@ export interface IncidentFacts {
   readonly incident: Pick<Incident, 'id' | 'state' | 'cause' | 'kind' | 'deliveries'>;
   readonly membersNow: number;
   /** Policies that select members, with their number of members. */
-  readonly policies: readonly (Pick<PolicyStatus, 'name' | 'effectiveMode'> & { readonly selects: number })[];
+  readonly policies: readonly (Pick<PolicyStatus, 'name' | 'effectiveMode' | 'held'> & { readonly selects: number })[];
   /** Stored plans about members. */
   readonly plans: readonly {
     readonly id: string;
@@ -79,6 +79,7 @@ export interface IncidentFacts {
     readonly expiresAt: number;
     readonly covers: number;
     readonly left?: number;
+    readonly held?: { readonly guard: string } | undefined;
   }[];
   readonly campaigns: readonly Pick<Campaign, 'policy' | 'state' | 'reason' | 'group' | 'until'>[];
   /** Attempts of the destination in the last 15 minutes; absent if unknown. */
@@ -98,7 +99,7 @@ export function incidentNextStep(facts: IncidentFacts): NextStep {
   if (approved !== undefined) {
     const by = approved.by === undefined ? '' : ` by ${approved.by}`;
     const text = `Plan ${approved.id} of ${approved.policy} is approved${by}: ${coverText(approved)}, until ${formatTime(approved.expiresAt)}. It acts when no guard holds it.`;
-    return { text, by: 'policy', policy: approved.policy, action: takeBack(approved) };
+    return { text, by: 'policy', policy: approved.policy, why: heldBy(approved), action: takeBack(approved) };
   }
   if (deliveries?.recoveringSince !== undefined) {
     const since = formatTime(deliveries.recoveringSince);
@@ -121,7 +122,13 @@ export function incidentNextStep(facts: IncidentFacts): NextStep {
   const acting = policies.find(({ effectiveMode }) => effectiveMode === 'enforce' || effectiveMode === 'approve');
   if (acting !== undefined) {
     const text = `Policy ${acting.name} selects ${formatCount(acting.selects)} of ${formatCount(membersNow)}. Its plan shows what it does next.`;
-    return { text, by: 'policy', policy: acting.name, action: { kind: 'plan', policy: acting.name } };
+    return {
+      text,
+      by: 'policy',
+      policy: acting.name,
+      why: heldBy(acting),
+      action: { kind: 'plan', policy: acting.name },
+    };
   }
   if (kind === 'destination') {
     const text =
@@ -133,6 +140,10 @@ export function incidentNextStep(facts: IncidentFacts): NextStep {
       ? 'Repair the workflow first: an unchanged retry will fail again. Then'
       : 'Check the destination. Then';
   return { text: `${first} resume the runs with a plan.`, by: 'operator', action: { kind: 'resume', incident: id } };
+}
+
+function heldBy({ held }: { readonly held?: { readonly guard: string } | undefined }): string | undefined {
+  return held && `held by ${held.guard}`;
 }
 
 function haltedStep(
@@ -150,5 +161,11 @@ function haltedStep(
       : ' It waits for an operator.';
   const first = isDelivering ? 'The destination delivers again: lift the halt.' : 'Repair the cause first.';
   const text = `${first} The campaign of ${policy} is halted${why}.${end}`;
-  return { text, by: 'operator', policy, ...(isDelivering && { action: { kind: 'unpause', policy, group } }) };
+  return {
+    text,
+    by: 'operator',
+    policy,
+    why: 'halted',
+    ...(isDelivering && { action: { kind: 'unpause', policy, group } }),
+  };
 }

@@ -134,6 +134,7 @@ test('marks are the newest 30 of the period, oldest first, without groups', asyn
         marks: () => [
           { at: NOW - 5 * MINUTE, kind: 'configuration', detail: 'hash' },
           { at: NOW - 4 * MINUTE, kind: 'version', detail: '1.2.3' },
+          { at: NOW - 3 * MINUTE, kind: 'configuration', detail: 'hash policy p, limits' },
         ],
       }),
     },
@@ -146,6 +147,7 @@ test('marks are the newest 30 of the period, oldest first, without groups', asyn
     ['halt', 'a group of policy p paused by mira', undefined],
     ['configuration', 'configuration loaded', '/configuration'],
     ['configuration', 'version 1.2.3 started', '/configuration'],
+    ['configuration', 'configuration changed: policy p, limits', '/configuration'],
   ]);
   expect(JSON.stringify(marks)).not.toContain('secret');
   const pauses = Array.from({ length: 40 }, (_, index) => ({

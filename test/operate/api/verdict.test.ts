@@ -260,6 +260,7 @@ describe('the verdict', () => {
 
   test.each([
     [{ by: 'policy', policy: 'resume-billing' } as const, 'info', 'resume-billing repairs it'],
+    [{ by: 'policy', policy: 'p', why: 'held by arrivals' } as const, 'attention', 'p is held by arrivals'],
     [{ by: 'operator' } as const, 'attention', undefined],
     [undefined, 'attention', undefined],
   ])('an incident leads to its page, and is calm only while a policy repairs it: %j', async (repair, level, detail) => {

@@ -82,8 +82,11 @@ test('a policy that a guard holds repairs nothing', async () => {
   const held = { guard: 'arrivals', reason: '312 in 5 minutes', since: NOW };
   const { page } = await browserOf({ ...given(), policies: async () => [{ ...RESUME_BILLING, held }] });
   const text = words(await page(`/incidents/${OWN.id}`));
-  expect(text).toContain('its repair is held by arrivals · 4 of 9 left');
+  expect(text).toContain('its repair is held by arrivals · resume-billing · 4 of 9 left');
   expect(text).not.toContain('being repaired');
+  const list = words(await page('/incidents'));
+  expect(list).toContain('held by arrivals resume-billing');
+  expect(list).not.toContain('being repaired');
 });
 
 describe('the next step', () => {
