@@ -53,13 +53,13 @@ function actionTable(plan: Plan): Cell {
   const more = chosen.length + backlog - acts.length;
   const all = [
     planActions(plan, acts, `${formatCount(chosen.length)} now, ${formatCount(backlog)} in later runs.`),
-    more > 0 && faint(`And ${formatCount(more)} more, which the API has if they are now.`),
+    more > 0 && faint(`And ${formatCount(more)} more. The API has all entries of this run.`),
   ];
-  if (acts.length < 2 || planGroups(plan) === undefined) return all;
+  if (planGroups(plan) === undefined) return all;
+  const which = acts.length === chosen.length + backlog ? 'Each of' : 'The first';
+  const title = acts.length === 1 ? 'The entry' : `${which} ${counted(acts.length, 'entry', 'entries')}`;
   return html`<details class="more">
-    <summary>
-      ${acts.length === chosen.length + backlog ? 'All' : 'The first'} ${counted(acts.length, 'entry', 'entries')}
-    </summary>
+    <summary>${title}</summary>
     ${all}
   </details>`;
 }

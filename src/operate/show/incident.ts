@@ -131,6 +131,8 @@ function counts(rows: IncidentDetail['labels']): Cell {
   return lines(rows.map(({ name, count }) => `${name} (${formatCount(count)})`));
 }
 
+const PLAN_TONE: Readonly<Record<string, Tone>> = { approved: 'busy', pending: 'ask' };
+
 /** @param approval cell of an approved plan */
 export function incidentPlans(
   rows: IncidentDetail['plans'],
@@ -144,7 +146,7 @@ export function incidentPlans(
     empty: '',
     columns: {
       Plan: (row) => idLink(planPath(row.id), row.id),
-      State: (row) => state(row.state === 'approved' ? 'ok' : 'off', row.state),
+      State: (row) => state(PLAN_TONE[row.state] ?? 'off', row.state),
       Action: (row) => [whole(row.action), sub(coverText(row))],
       Members: numberColumn((row) => `${formatCount(row.members)} of ${formatCount(row.covers)}`),
       Made: (row) => moment(row.savedAt, at),
