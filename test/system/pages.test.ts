@@ -6,8 +6,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { expect, test } from 'vitest';
-import { busy, emptyWorld, hostileWorld, OPERATOR, PAGES } from '../operate/pages/worlds.ts';
-import { plan, serving, storedPlan } from '../operate/http/world.ts';
+import { busy, emptyWorld, hostileWorld, OPERATOR, PAGES, withUsers } from '../operate/pages/worlds.ts';
+import { engine, ledger, plan, RESUME_BILLING, serving, storedPlan, world, type World } from '../operate/http/world.ts';
 import { openTab, type Tab, type TabView } from '../support/browser-tab.ts';
 import { installed } from '../support/program.ts';
 
@@ -78,6 +78,29 @@ test.skipIf(chromium === undefined).each(Object.entries(WORLDS))(
     // A page that does not exist is the only error.
     const errors = tab.errors.filter((text) => !/status of 40[14]/.test(text));
     expect(errors).toEqual([]);
+  },
+);
+
+const STATES: Readonly<Record<string, () => World>> = {
+  empty: emptyWorld,
+  healthy: () => world({ ...withUsers(), policies: async () => [RESUME_BILLING] }),
+  outage: busy,
+  repair: () => ({ ...busy(), outages: () => [], engine: engine(), ledger: ledger() }),
+};
+
+test.skipIf(chromium === undefined).each(Object.entries(STATES))(
+  'the first page answers in one screen: %s',
+  async (name, make) => {
+    const { address } = await serving(make());
+    const tab = await openTab(chromium!);
+    await signIn(tab, address);
+    await tab.view({ width: 1_300, height: 800 });
+    await tab.open(`${address}/`);
+    if (pictures !== undefined) await tab.picture(join(pictures, `now-${name}.png`), 800);
+    expect(await tab.eval(`document.querySelector('.figures') !== null`)).toBe(true);
+    expect(
+      await tab.eval(`document.querySelector('main').lastElementChild.getBoundingClientRect().bottom`),
+    ).toBeLessThanOrEqual(800);
   },
 );
 

@@ -1,9 +1,9 @@
 /** Who repairs an incident, in a few words. Red is for what nobody repairs. Pure. */
-import { planPath } from '../contract/page-paths.ts';
+import { planPath, policyPath } from '../contract/page-paths.ts';
 import type { IncidentView } from '../contract/incidents.ts';
 import type { NextStep } from '../situation/next-step.ts';
-import { link, state, sub, type Cell } from '../show/cell.ts';
 import { policyLink } from '../show/policy-link.ts';
+import { link, state, sub, type Cell } from '../show/cell.ts';
 
 /** @param repair undefined: not known */
 export function whoRepairs(
@@ -11,13 +11,15 @@ export function whoRepairs(
   repair: Pick<NextStep, 'by' | 'policy' | 'why' | 'action'> | undefined,
 ): Cell {
   if (now === 'resolved') return state('ok', 'resolved');
-  if (repair?.action?.kind === 'approve') {
-    return [state('ask', 'your approval'), sub(link(planPath(repair.action.plan), `plan ${repair.action.plan}`))];
+  if (repair?.action?.kind === 'approve') return link(planPath(repair.action.plan), state('ask', 'your approval'));
+  if (repair?.why !== undefined) {
+    const policy = repair.policy === undefined ? undefined : sub(policyLink(repair.policy));
+    return [state(repair.by === 'policy' ? 'attention' : 'trouble', repair.why), policy];
   }
-  const policy = repair?.policy === undefined ? undefined : sub(policyLink(repair.policy));
-  if (repair?.why !== undefined) return [state(repair.by === 'policy' ? 'attention' : 'trouble', repair.why), policy];
   if (repair?.by === 'policy') {
-    return [state('busy', 'being repaired'), policy];
+    return repair.policy === undefined
+      ? state('busy', 'the daemon')
+      : link(policyPath(repair.policy), state('busy', repair.policy));
   }
   const known = acknowledged && sub(`${acknowledged.by}: ${acknowledged.note}`);
   if (now === 'recovering') return [state('busy', 'delivers again'), known];

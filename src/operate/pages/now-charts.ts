@@ -33,6 +33,8 @@ export function spanOf(query: URLSearchParams): HistorySpan {
 
 interface NowHistory {
   readonly history: HistoryView;
+  /** Failed runs in the workflow DLQ now; undefined if one of the accounts has no fresh reading. */
+  readonly failedRuns: number | undefined;
   readonly spend: SpendView;
 }
 
@@ -40,10 +42,17 @@ interface NowHistory {
 export async function readHistory(deps: ApiDeps, asked: HistoryAsked): Promise<NowHistory | undefined> {
   try {
     const [history, spend] = await Promise.all([historyView(deps, asked), readSpend(deps, asked)]);
-    return { history, spend };
+    return { history, spend, failedRuns: failedRunsOf(deps, asked.account) };
   } catch {
     return undefined;
   }
+}
+
+function failedRunsOf({ accounts, board }: ApiDeps, account: string | undefined): number | undefined {
+  const counts = accounts
+    .filter(({ name, messageApiUrl }) => messageApiUrl !== undefined && (account === undefined || name === account))
+    .map(({ name }) => board.fresh(name, 'workflowDlq')?.rows.length);
+  return counts.length === 0 || counts.includes(undefined) ? undefined : sum(counts.map((count) => count ?? null));
 }
 
 export function charts(read: NowHistory | undefined): Cell {
@@ -88,7 +97,7 @@ function firstKnown({ series: { delivered } }: HistoryView): number {
   return Math.max(0, Math.min(first === -1 ? Infinity : first - 1, delivered.length - LEAST_POINTS));
 }
 
-function figuresOf({ history: { series }, spend }: NowHistory): Figures {
+function figuresOf({ history: { series }, spend, failedRuns }: NowHistory): Figures {
   const delivered = sum(series.delivered);
   const failed = sum(series.failed);
   const ended = delivered + failed;
@@ -114,7 +123,7 @@ function figuresOf({ history: { series }, spend }: NowHistory): Figures {
     },
     {
       name: 'Failed runs',
-      ...reading(series.failedRuns, formatCount),
+      ...reading(series.failedRuns, formatCount, failedRuns),
       spark: trend(series.failedRuns, 'Failed runs in the DLQ', 'trouble'),
       path: '/dead-letters?queue=workflow',
     },
@@ -142,11 +151,16 @@ function seconds(value: number): string {
   return value < 10 ? `${value.toFixed(1)} s` : `${formatCount(Math.round(value))} s`;
 }
 
-/** Last known value, with the middle half of all as its usual range. */
-function reading(values: ChartValues, format: (value: number) => string): { value: string; note: string } {
+/** Value of now, else the last known one, with the middle half of all as its usual range. */
+function reading(
+  values: ChartValues,
+  format: (value: number) => string,
+  now?: number,
+): { value: string; note: string } {
   const known = values.filter((value) => value !== null);
-  const last = known.at(-1);
+  const last = now ?? known.at(-1);
   if (last === undefined) return { value: '–', note: 'not known yet' };
+  if (known.length === 0) return { value: format(last), note: 'no history yet' };
   const sorted = known.toSorted((a, b) => a - b);
   const [low, high] = [0.25, 0.75].map((share) => format(sorted[Math.floor(share * (sorted.length - 1))]!));
   return { value: format(last), note: low === high ? `usually ${low}` : `usually ${low} to ${high}` };

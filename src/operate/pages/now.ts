@@ -33,14 +33,13 @@ export async function nowPage(context: PageContext): Promise<Reply> {
   ]);
   const shown = withCommands(context, account === undefined ? read : ofAccount(read, account));
   const status = { ...shown, repairs: read.repairs };
-  const [first] = status.verdict.problems;
+  const first = headProblem(status);
   return showPage(context, {
     title: 'Now',
     windowTitle: VERDICT_WORD[status.verdict.level],
     section: '/',
     heading: headline(status),
-    lead:
-      first?.detail !== undefined && status.verdict.level !== 'starting' ? message(clipped(first.detail)) : undefined,
+    lead: first?.detail === undefined ? undefined : message(clipped(first.detail)),
     tools: choice(context, 'span', SPANS),
     main: html`${charts(history)} ${toDo(status, context)} ${openIncidents(status, context, account)}
     ${otherProblems(status)} ${folded(status, context)}`,
@@ -77,11 +76,16 @@ const VERDICT_TONE: Readonly<Record<VerdictLevel, Tone>> = {
   ok: 'ok',
 };
 
+/** Problem of the heading: the first one of the worst level. Undefined if all is well, and while the daemon starts. */
+function headProblem({ verdict: { level, problems } }: Status): Problem | undefined {
+  return problems.find((problem) => problem.level === level);
+}
+
 /** The worst problem in a few words; its details are below it, and the other problems follow. */
-function headline({ verdict: { level, sentence, problems } }: Status): Cell {
-  const [first] = problems;
-  const text = first === undefined || level === 'starting' ? sentence : first.text;
-  const shown = state(VERDICT_TONE[level], clipped(text));
+function headline(status: Status): Cell {
+  const first = headProblem(status);
+  const { level, sentence } = status.verdict;
+  const shown = state(VERDICT_TONE[level], clipped(first?.text ?? sentence));
   return first?.path === undefined ? shown : html`<a href="${first.path}">${shown}</a>`;
 }
 
@@ -105,11 +109,12 @@ function openIncidents({ repairs }: Status, { deps }: PageContext, account: stri
   </section>`;
 }
 
-/** Problems that no other part of the page shows. The first problem is the headline. */
-function otherProblems({ verdict, plans }: Status): Cell {
-  const others = verdict.problems
-    .slice(verdict.level === 'starting' ? 0 : 1)
-    .filter(({ path = '' }) => !path.startsWith('/incidents/') && !plans.some(({ id }) => path === `/plans/${id}`));
+/** Problems that neither the heading, a decision nor an incident of the page shows. */
+function otherProblems(status: Status): Cell {
+  const head = headProblem(status);
+  const others = status.verdict.problems.filter(
+    (problem) => problem !== head && !/^\/(?:incidents|plans)\//.test(problem.path ?? ''),
+  );
   const [first, ...rest] = others;
   if (first === undefined) return undefined;
   if (rest.length === 0) return problemList('Also', others);

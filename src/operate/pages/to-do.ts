@@ -18,7 +18,10 @@ type Campaign = PolicyView['campaigns'][number];
 export function toDo(status: Status, context: PageContext): Cell {
   const rows = [
     ...status.plans.map((plan) => planRow(plan, status.at, context)),
-    ...status.pauses.map((pause) => pauseRow(pause, status.at, context)),
+    // Someone who paused one policy knows of it.
+    ...status.pauses
+      .filter(({ scope, by }) => scope === 'engine' || by === 'engine')
+      .map((pause) => pauseRow(pause, status.at, context)),
     // A halt with an end ends by itself.
     ...status.policies
       .flatMap(({ campaigns }) => campaigns)
@@ -85,7 +88,7 @@ function pauseRow(pause: Status['pauses'][number], at: number, context: PageCont
     ),
     html`${pause.by === 'engine' ? 'by the daemon itself' : `by ${pause.by}`} ${formatAge(pause.at, at)}:
     ${message(clipped(pause.reason))}`,
-    liftForm(context, policy),
+    lift(liftForm(context, policy)),
   );
 }
 
@@ -93,6 +96,17 @@ function haltRow({ policy, group, reason }: Campaign, context: PageContext): Cel
   return row(
     state('attention', `${policy} has halted ${group === '' ? 'all' : clipped(group)}`),
     reason !== undefined && message(clipped(reason)),
-    liftForm(context, policy, group) ?? html`<a href="${policyPath(policy)}">See the policy</a>`,
+    lift(liftForm(context, policy, group)) ?? html`<a href="${policyPath(policy)}">See the policy</a>`,
+  );
+}
+
+/** Form with a reason, folded so that each row stays one row. */
+function lift(form: Cell): Cell {
+  return (
+    form &&
+    html`<details class="more">
+      <summary class="button quiet">Lift it</summary>
+      ${form}
+    </details>`
   );
 }

@@ -72,6 +72,7 @@ export function timeChartHtml(chart: TimeChart): Html {
         <g class="steps">${steps(chart, count)}</g>
       </svg>
       ${markLines(chart.marks ?? [], frame)} ${axes(chart, ticks, frame)}
+      ${tops.flat().every((value) => value === null) && svg`<text x="50%" y="50%" text-anchor="middle">not known yet</text>`}
     </svg>
     <details><summary>Values</summary>${valueTable(chart, count)}</details>
   </figure>`;

@@ -58,11 +58,11 @@ describe('the page of active policies', () => {
   const REPAIRED = 'repaired.example answers 503';
   const UNREPAIRED = 'nobody.example answers 503';
   test.each([
-    ['pending', ['Plan 9f3c2a of', REPAIRED, UNREPAIRED]],
+    ['pending', [REPAIRED, 'Read plan 9f3c2a', UNREPAIRED]],
     // A policy that waits for a decision repairs nothing.
     ['approved', [UNREPAIRED, REPAIRED]],
   ] as const)(
-    'with the plan %s, shows a decision first, then outages in the order of the verdict',
+    'with the plan %s, shows the first outage, then the decision, then the other outage',
     async (state, expected) => {
       const down = { delivered: 0, failed: 30, lost: 30, since: NOW - 600_000, lastAt: NOW, isSinceKnown: true };
       const outage = (host: string) => ({ host, ...down, reasons: [{ reason: 'HTTP 503', count: 30 }] });
@@ -87,10 +87,13 @@ describe('the page of active policies', () => {
       deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 12);
       const { address } = await serving(deps);
       const markup = (await ask(address, '/')).text.replaceAll(/\s+/g, ' ');
-      const verdict = [/<h1>.*?<\/h1>/, /<ul class="rows" aria-label="Also">.*?<\/ul>/].map(
-        (part) => part.exec(markup)![0],
-      );
-      const shown = [...verdict.join('').matchAll(/Plan 9f3c2a of|\S+\.example answers 503/g)].map(([text]) =>
+      const parts = [
+        /<h1>.*?<\/h1>/,
+        /<ul class="rows" aria-label="To do">.*?<\/ul>|$/,
+        /<ul class="rows" aria-label="Also">.*?<\/ul>/,
+      ];
+      const verdict = parts.map((part) => part.exec(markup)![0]);
+      const shown = [...verdict.join('').matchAll(/Read plan 9f3c2a|\S+\.example answers 503/g)].map(([text]) =>
         text.replace(/.*>/, ''),
       );
       expect(shown).toEqual(expected);

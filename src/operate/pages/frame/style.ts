@@ -37,11 +37,11 @@ p, li, dd { overflow-wrap: anywhere; }
 .top nav { display: flex; flex: 1 1 auto; min-width: 0; overflow-x: auto; scrollbar-width: none; }
 .top nav ul { display: flex; flex: none; margin: 0; padding: 0; list-style: none; }
 .top nav ul + ul { margin-left: 8px; padding-left: 8px; border-left: 1px solid var(--line); }
-.top nav a { display: block; padding: 6px 8px; border-radius: 6px; color: var(--faint); text-decoration: none; white-space: nowrap; }
+.top { font-size: 13px; } .top nav a { display: block; padding: 6px 7px; border-radius: 6px; color: var(--faint); text-decoration: none; white-space: nowrap; }
 .top nav a:hover { background: var(--row); color: var(--ink); }
 .top nav a.here { background: var(--row); color: var(--ink); font-weight: 600; }
 .top form, .head form { margin: 0; }
-.find input { width: 180px; }
+.find input { width: 160px; } .who button { padding: 4px 8px; }
 .who { display: flex; align-items: center; gap: 8px; margin: 0; white-space: nowrap; }
 .foot { padding-top: 0; color: var(--faint); font-size: 13px; display: flex; flex-wrap: wrap; gap: 4px 24px; }
 .foot p { margin: 0; }
@@ -104,6 +104,7 @@ pre { max-height: 24em; margin: 8px 0; padding: 12px 16px; overflow: auto; white
 .also summary { cursor: pointer; padding: 8px 16px; } .also .rows { margin: 0; border-width: 1px 0 0; border-radius: 0; }
 .todo { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 8px 16px; }
 .todo > div:first-child { flex: 1 1 24em; min-width: 0; } .todo p { margin: 0; }
+.todo .more { margin: 0; } .todo .more[open] { flex-basis: 100%; }
 .todo strong .state { font-weight: inherit; } .rows .state { white-space: normal; }
 section { margin-top: 12px; }
 h2 { margin: 0 0 8px; font-size: 14px; } h3 { margin: 0 0 8px; font-size: 14px; }
@@ -121,7 +122,7 @@ tr:target > * { background: var(--busy-wash); }
 .sub { display: block; overflow-wrap: anywhere; color: var(--faint); font-size: 13px; font-weight: 400; }
 .sub.inline { display: inline; } :is(td, th) .sub { display: inline-block; max-width: 100%; } td.number .sub { display: block; }
 .faint { color: var(--faint); }
-.wide { overflow-wrap: anywhere; min-width: 12ch; } @media (min-width: 1100px) { tbody th.wide { min-width: 28ch; } }
+.wide { overflow-wrap: anywhere; min-width: 12ch; }
 .nowrap { white-space: nowrap; }
 .state { font-weight: 600; white-space: nowrap; }
 .state::before { display: inline-block; width: 1.25em; }
@@ -145,7 +146,7 @@ progress { display: block; width: 100%; max-width: 120px; height: 8px; accent-co
 .ok { --look: var(--ok); --wash: var(--ok-wash); } .trouble { --look: var(--trouble); --wash: var(--trouble-wash); }
 .attention { --look: var(--attention); --wash: var(--attention-wash); } .busy { --look: var(--busy); --wash: var(--busy-wash); }
 .chart .faint, .strip .faint, .spark.faint { --look: var(--field); --wash: var(--row); }
-.spark { display: block; width: 100%; max-width: 240px; height: 24px; } td .spark { width: 120px; height: 20px; }
+.spark { display: block; width: 100%; max-width: 240px; height: 24px; } td .spark { width: 96px; height: 20px; }
 .spark path { fill: var(--look); } .spark.line path { fill: none; stroke: var(--look); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .strip { display: block; max-width: 100%; } .strip rect { fill: var(--look); }
 .chart { position: relative; margin: 12px 0 0; padding: 12px 16px 8px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
@@ -167,6 +168,10 @@ progress { display: block; width: 100%; max-width: 120px; height: 8px; accent-co
 
 .chart details[open] { position: static; max-height: 20em; overflow: auto; }
 
+@media (min-width: 821px) {
+  .title + table :is(th.wide, td.wide > div) { max-width: 24em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+  .title + table td.number { white-space: nowrap; }
+}
 @media (max-width: 820px) {
   .page { padding: 8px 12px 24px; }
   .top { flex-wrap: wrap; padding: 4px 12px; } .top nav { flex-basis: 100%; } .find { flex: 1 1 auto; } .find input { width: 100%; }
