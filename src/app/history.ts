@@ -19,8 +19,8 @@ interface HistoryDeps extends Pick<GenerationBase, 'board'> {
 export function scheduleHistory({ accounts, scheduler, board, incidents, clock, store }: HistoryDeps): void {
   scheduler.add({
     name: 'history',
-    // On the minute: each minute has one sample.
-    schedule: { cron: '* * * * *', timezone: 'UTC' },
+    // A minute with two samples keeps the higher values, and one without is unknown.
+    schedule: { every: 60_000 },
     timeoutMs: 60_000,
     async run() {
       // With a wrong clock, samples would be in the wrong minute.

@@ -1,4 +1,5 @@
 /** Content that the daemon serves over HTTP. */
+import { resolve } from 'node:path';
 import { ownCommand } from '#foundation/domain/own-command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { StatusReads } from '#automate/ledger/ledger.ts';
@@ -32,10 +33,11 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
   const { config, whole, board, policies, metrics, accounts, attempts } = generation;
   const connections = new Map(accounts.connections.map(({ account, client }) => [account.name, client]));
   const own = {
-    command: ownCommand(
-      options.env,
-      options.direct === undefined ? ['--socket', socketPathOf(config.localPath)] : ['--config', config.sourceFile],
-    ),
+    command: ownCommand(options.env, options.direct === undefined ? [] : ['--config', config.sourceFile]),
+    // Commands without options find the daemon by the default configuration file.
+    ...(resolve(options.env['OPSD_CONFIG'] || 'config.yaml') !== resolve(config.sourceFile) && {
+      socket: socketPathOf(config.localPath),
+    }),
     clock,
     board,
     ledger,

@@ -19,7 +19,7 @@ import type { DaemonCall } from './daemon-exchange.ts';
 
 export const SOCKET_OPTION: OptionSpec = valueOption(
   'PATH',
-  'Socket of the daemon; default: the one next to its store.',
+  'Socket of the daemon; default: $OPSD_SOCKET, else the one next to its store.',
 );
 
 /** Options of every command that sends requests to the daemon. */
@@ -97,7 +97,8 @@ export async function findLocalDaemon(call: Call): Promise<DaemonCall> {
  * @throws {ReportedError} if the configuration is invalid, and no socket exists at its path
  */
 async function findPlace({ io, values }: Call, mayStart: boolean): Promise<Place> {
-  const given = textOption(values, 'socket');
+  const isConfigured = textOption(values, 'config') !== undefined;
+  const given = textOption(values, 'socket') ?? (isConfigured ? undefined : io.env['OPSD_SOCKET'] || undefined);
   if (given !== undefined) return { socketPath: given };
   const file = configPath(values, io.env);
   const { storePathOf } = await import('#config/store-path.ts');

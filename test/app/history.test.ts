@@ -79,14 +79,14 @@ test('each minute has one sample, unless the time is uncertain', async () => {
   scheduler.start();
   for (let minute = 0; minute < 3; minute += 1) await clock.advance(60_000);
   expect(samples.map(({ account, at }) => [account, Math.floor((at - T0) / 60_000)])).toEqual(
-    [1, 2, 3].flatMap((minute) => [
+    [0, 1, 2, 3].flatMap((minute) => [
       [ACCOUNT, minute],
       ['staging', minute],
     ]),
   );
   isVerified = false;
   await clock.advance(60_000);
-  expect(samples).toHaveLength(6);
+  expect(samples).toHaveLength(8);
   const stopped = scheduler.stop();
   await clock.advance(60_000);
   await stopped;

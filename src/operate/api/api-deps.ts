@@ -106,6 +106,8 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
   labels?(): readonly LabelView[];
   /** Formats a command that can be run as printed; default: `opsd` from the path. */
   readonly command?: OwnCommand;
+  /** Socket that commands need in `OPSD_SOCKET`; absent if they find the daemon without it. */
+  readonly socket?: string;
   readonly version: string;
   readonly configHash?: string;
   /** Epoch milliseconds. */

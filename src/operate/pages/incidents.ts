@@ -1,6 +1,7 @@
 /** Page of the incidents, and their table, which the first page has too. */
 import { listIncidents, type IncidentList, type IncidentView } from '../contract/incidents.ts';
 import { INCIDENT_STATES } from '#foundation/domain/incident.ts';
+import { redact } from '#foundation/domain/redact.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
 import type { Reply } from '../http/reply.ts';
@@ -59,7 +60,7 @@ export function incidentTable(
     empty: 'No incident. Failed runs, failed messages and failing deliveries appear here, grouped by cause.',
     columns: {
       'What fails': wide((row) => [
-        html`<a href="${incidentPath(row.id)}">${placeText(clipped(row.place))}</a>`,
+        html`<a href="${incidentPath(row.id)}">${placeText(row.place)}</a>`,
         !isOfOne && sub(row.account),
       ]),
       Why: wide((row) => row.reason),
@@ -80,5 +81,8 @@ function everOf({ members, deliveries }: IncidentView): string {
 
 /** Place that may be broken behind its slashes, and not within a word. */
 function placeText(place: string): Cell {
-  return place.split(/(?<=\/)/).map((part, index) => (index === 0 ? part : html`<wbr />${part}`));
+  // Redacted as a whole: a secret may have slashes.
+  return clipped(redact(place))
+    .split(/(?<=\/)/)
+    .map((part, index) => (index === 0 ? part : html`<wbr />${part}`));
 }

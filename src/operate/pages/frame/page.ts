@@ -1,5 +1,5 @@
 /** Page as a response: the frame around its content, for the caller of the request. Works without a script. */
-import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
+import { shellWord, withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { mayUse, type Access, type Role } from '../../http/access.ts';
 import type { ApiDeps } from '../../api/api-deps.ts';
 import { formatSpan } from '../../api/format.ts';
@@ -144,12 +144,20 @@ function layout(context: PageRequest, page: Page): Html {
           <p>
             opsd ${version} · up ${formatSpan(at - startedAt)}${replica !== undefined && ` · replica ${replica.name}`}
           </p>
+          ${commandsHint(context)}
           <ul class="links">
             ${[...OWN_LINKS, ...links].map(link)}
           </ul>
         </footer>
       </body>
     </html> `;
+}
+
+/** Once for all commands of the pages, in place of an option in each of them. */
+function commandsHint(context: PageRequest): Html | undefined {
+  const { socket } = context.deps;
+  if (socket === undefined || context.caller === undefined || !mayUse(context, 'operator')) return undefined;
+  return html`<p>Before commands: <code>export OPSD_SOCKET=${shellWord(socket)}</code></p>`;
 }
 
 const OWN_LINKS: readonly PageLink[] = [

@@ -169,8 +169,8 @@ progress { display: block; width: 100%; max-width: 120px; height: 8px; accent-co
 .chart details[open] { position: static; max-height: 20em; overflow: auto; }
 
 @media (min-width: 821px) {
-  .title + table :is(th.wide, td.wide > div) { max-width: 24em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-  .title + table td.number { white-space: nowrap; }
+  .title + table :is(tbody th.wide, td.wide > div) { max-width: 20em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+  .title + table td.wide:last-child > div { max-width: 14em; }
 }
 @media (max-width: 820px) {
   .page { padding: 8px 12px 24px; }
