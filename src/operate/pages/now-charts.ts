@@ -57,7 +57,8 @@ function failedRunsOf({ accounts, board }: ApiDeps, account: string | undefined)
 
 export function charts(read: NowHistory | undefined): Cell {
   if (read === undefined) return empty('The store cannot be read, so the history is unknown.');
-  return [deliveries(read.history), figuresOf(read)];
+  const history = sinceKnown(read.history);
+  return [deliveries(history), figuresOf({ ...read, history })];
 }
 
 const MARK_LOOK: Readonly<Record<HistoryView['marks'][number]['kind'], Look>> = {
@@ -69,11 +70,7 @@ const MARK_LOOK: Readonly<Record<HistoryView['marks'][number]['kind'], Look>> = 
 
 const STEP_NAME: Readonly<Record<number, string>> = { 60_000: 'minute', 600_000: '10 minutes', 3_600_000: 'hour' };
 
-function deliveries(history: HistoryView): Cell {
-  const { stepMs, marks } = history;
-  const first = firstKnown(history);
-  const from = history.from + first * stepMs;
-  const { delivered, retried, failed } = history.series;
+function deliveries({ from, stepMs, series, marks }: HistoryView): Cell {
   return timeChart({
     title: `Deliveries per ${STEP_NAME[stepMs] ?? '6 hours'}`,
     from,
@@ -81,9 +78,9 @@ function deliveries(history: HistoryView): Cell {
     isStacked: true,
     format: formatCount,
     series: [
-      { name: 'delivered', look: 'ok', shape: 'area', values: delivered.slice(first) },
-      { name: 'retried', look: 'attention', shape: 'area', values: retried.slice(first) },
-      { name: 'failed', look: 'trouble', shape: 'area', values: failed.slice(first) },
+      { name: 'delivered', look: 'ok', shape: 'area', values: series.delivered },
+      { name: 'retried', look: 'attention', shape: 'area', values: series.retried },
+      { name: 'failed', look: 'trouble', shape: 'area', values: series.failed },
     ],
     marks: marks.map(({ at, kind, text, path }) => ({ at, look: MARK_LOOK[kind], text, path })),
   });
@@ -92,9 +89,13 @@ function deliveries(history: HistoryView): Cell {
 /** A daemon that knows only the last minutes shows these, and not hours of nothing. */
 const LEAST_POINTS = 15;
 
-function firstKnown({ series: { delivered } }: HistoryView): number {
-  const first = delivered.findIndex((value) => value !== null);
-  return Math.max(0, Math.min(first === -1 ? Infinity : first - 1, delivered.length - LEAST_POINTS));
+function sinceKnown(history: HistoryView): HistoryView {
+  const { delivered } = history.series;
+  const known = delivered.findIndex((value) => value !== null);
+  const first = Math.max(0, Math.min(known === -1 ? Infinity : known - 1, delivered.length - LEAST_POINTS));
+  const entries = Object.entries(history.series).map(([name, values]) => [name, values.slice(first)]);
+  const series = Object.fromEntries(entries) as HistoryView['series'];
+  return { ...history, from: history.from + first * history.stepMs, series };
 }
 
 function figuresOf({ history: { series }, spend, failedRuns }: NowHistory): Figures {

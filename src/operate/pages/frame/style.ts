@@ -169,8 +169,9 @@ progress { display: block; width: 100%; max-width: 120px; height: 8px; accent-co
 .chart details[open] { position: static; max-height: 20em; overflow: auto; }
 
 @media (min-width: 821px) {
-  .title + table :is(tbody th.wide, td.wide > div) { max-width: 20em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-  .title + table td.wide:last-child > div { max-width: 14em; }
+  .title + table tbody th.wide { max-width: 310px; font-size: 13px; }
+  .title + table :is(tbody th.wide, td.wide > div) { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+  .title + table td.wide > div { max-width: 19em; } .title + table td.wide:last-child > div { max-width: 14em; }
 }
 @media (max-width: 820px) {
   .page { padding: 8px 12px 24px; }
