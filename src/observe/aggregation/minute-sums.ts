@@ -8,7 +8,7 @@ import type { MessageState } from '#foundation/domain/log-entry.ts';
 const MINUTE_MS = 60_000;
 
 /** States whose entries are summed. */
-export const SUMMED_STATES = ['CREATED', 'DELIVERED', 'ERROR', 'CANCELLED'] as const satisfies readonly MessageState[];
+const SUMMED_STATES = ['CREATED', 'DELIVERED', 'ERROR', 'CANCELLED'] as const satisfies readonly MessageState[];
 const STATES = SUMMED_STATES.map((state) => state.toLowerCase());
 const DURATIONS = [...DELIVERY_DURATION_BOUNDS, Infinity].map((_bound, index) => `d${index}`);
 

@@ -28,7 +28,7 @@ export type Hit =
   | { readonly kind: 'action'; readonly action: ActionRecord }
   | { readonly kind: 'dead letters' | 'failures'; readonly filter: Filter; readonly count: number };
 
-export interface Filter {
+interface Filter {
   readonly name: 'url' | 'label' | 'responseStatus';
   readonly value: string;
 }

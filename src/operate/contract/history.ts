@@ -7,7 +7,7 @@ import * as s from './schema.ts';
 export const HISTORY_SPANS = ['1h', '3h', '24h', '7d', '35d'] as const;
 export type HistorySpan = (typeof HISTORY_SPANS)[number];
 
-export const MARK_KINDS = ['incident', 'configuration', 'halt', 'repair'] as const;
+const MARK_KINDS = ['incident', 'configuration', 'halt', 'repair'] as const;
 
 /** A point is null if it is unknown: not counted yet, without a reading, or unknown for one of the accounts. */
 const points = (description: string) => s.listOf(s.orNull(s.number()), description);

@@ -129,7 +129,7 @@ export const RUN_TONE: Readonly<Record<NonNullable<PolicyView['lastRun']>['outco
   failed: 'trouble',
 };
 
-export function outcomeOf(row: PolicyView, now: number): Cell {
+function outcomeOf(row: PolicyView, now: number): Cell {
   const run = row.lastRun;
   const { held } = row;
   const since =

@@ -109,12 +109,12 @@ const STATE_TONE: Readonly<Record<IncidentView['state'], Tone>> = {
   resolved: 'ok',
 };
 
-export function incidentState({ state: now, acknowledged }: IncidentView): Cell {
+function incidentState({ state: now, acknowledged }: IncidentView): Cell {
   return [state(STATE_TONE[now], now), acknowledged && sub(`${acknowledged.by}: ${acknowledged.note}`)];
 }
 
 /** Chart of the failures over time, with its highest bar in words. */
-export function rate(incident: IncidentView): Cell {
+function rate(incident: IncidentView): Cell {
   const chart = rateChart(incident);
   return chart && [chart, sub(whole(mostText(incident.rate!)))];
 }
