@@ -16,7 +16,7 @@ import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts'
 import { queueProblems } from './incidents.ts';
 import { deadLetterSheet } from '../show/dead-letter.ts';
 import { deadLetterPath, incidentPath } from '../contract/page-paths.ts';
-import { type Cell, idLink, moment, section, sub, table, wide } from '../show/cell.ts';
+import { address, type Cell, idLink, moment, section, sub, table, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 
 export async function deadLettersPage(context: PageContext): Promise<Reply> {
@@ -71,7 +71,7 @@ function rows({ deadLetters, at }: DeadLetterList, isChoosable: boolean): Cell {
         sub(`${row.queue} DLQ · ${row.account}`),
       ]),
       Reason: wide((row) => [row.reason, sub(row.cause)]),
-      Destination: wide((row) => [row.workflowUrl ?? row.url, sub(row.labels.join(', '))]),
+      Destination: wide((row) => [address(row.workflowUrl ?? row.url ?? ''), sub(row.labels.join(', '))]),
       Incident: (row) => row.incident !== undefined && idLink(incidentPath(row.incident), row.incident),
       Failed: (row) => moment(row.failedAt, at),
       Expires: (row) => moment(row.expiresAt, at),

@@ -1,7 +1,6 @@
 /** Page of the incidents, and their table, which the first page has too. */
 import { listIncidents, type IncidentList, type IncidentView } from '../contract/incidents.ts';
 import { INCIDENT_STATES } from '#foundation/domain/incident.ts';
-import { redact } from '#foundation/domain/redact.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
 import type { Reply } from '../http/reply.ts';
@@ -12,8 +11,8 @@ import { whoRepairs } from './incident-repair.ts';
 import { readStatus } from '../api/status.ts';
 import type { Status } from '../api/stored-status.ts';
 import { incidentPath } from '../contract/page-paths.ts';
-import { type Cell, moment, numberColumn, section, sub, table, wide } from '../show/cell.ts';
-import { clipped, html } from '../show/html.ts';
+import { address, type Cell, moment, numberColumn, section, sub, table, wide } from '../show/cell.ts';
+import { html } from '../show/html.ts';
 
 export async function incidentsPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;
@@ -60,7 +59,7 @@ export function incidentTable(
     empty: 'No incident. Failed runs, failed messages and failing deliveries appear here, grouped by cause.',
     columns: {
       'What fails': wide((row) => [
-        html`<a href="${incidentPath(row.id)}">${placeText(row.place)}</a>`,
+        html`<a href="${incidentPath(row.id)}">${address(row.place)}</a>`,
         !isOfOne && sub(row.account),
       ]),
       Why: wide((row) => row.reason),
@@ -77,12 +76,4 @@ function everOf({ members, deliveries }: IncidentView): string {
   const lost = deliveries?.lost ?? 0;
   if (members.isLowerBound && lost > members.ever) return counted(lost, 'failed message');
   return `${members.isLowerBound ? 'at least ' : ''}${formatCount(members.ever)} ever`;
-}
-
-/** Place that may be broken behind its slashes, and not within a word. */
-function placeText(place: string): Cell {
-  // Redacted as a whole: a secret may have slashes.
-  return clipped(redact(place))
-    .split(/(?<=\/)/)
-    .map((part, index) => (index === 0 ? part : html`<wbr />${part}`));
 }

@@ -10,7 +10,19 @@ import { accountField, filterForm, queryFilters, nextLink, readFilters } from '.
 import { showPage, type PageContext } from './frame/page.ts';
 import { messageSheet } from '../show/message.ts';
 import { messagePath } from '../contract/page-paths.ts';
-import { type Cell, idLink, moment, numberColumn, section, state, sub, table, type Tone, wide } from '../show/cell.ts';
+import {
+  address,
+  type Cell,
+  idLink,
+  moment,
+  numberColumn,
+  section,
+  state,
+  sub,
+  table,
+  type Tone,
+  wide,
+} from '../show/cell.ts';
 import { html } from '../show/html.ts';
 
 export async function messagesPage(context: PageContext): Promise<Reply> {
@@ -103,7 +115,7 @@ function messageTable(
     columns: {
       Message: wide((row) => [idLink(messagePath(row.messageId, row.account), row.messageId), sub(row.account)]),
       State: (row) => row.state !== undefined && state(STATE_TONE[row.state] ?? 'off', row.state),
-      Destination: wide((row) => [row.url ?? row.queueName, sub(row.topicName)]),
+      Destination: wide((row) => [row.url === undefined ? row.queueName : address(row.url), sub(row.topicName)]),
       Status: numberColumn((row) => row.responseStatus),
       Error: wide((row) => row.error),
       Labels: wide((row) => row.labels.length > 0 && row.labels.join(', ')),

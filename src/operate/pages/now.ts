@@ -14,7 +14,7 @@ import { actions } from '../show/actions.ts';
 import { campaigns } from '../show/campaigns.ts';
 import { state, type Cell, type Tone } from '../show/cell.ts';
 import { clipped, html, message } from '../show/html.ts';
-import { accountOf, choice, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { accountOf, choice, isShown, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { incidentTable } from './incidents.ts';
 import { charts, readHistory, spanOf, SPANS } from './now-charts.ts';
 import { activeConditions } from './page-policies.ts';
@@ -31,7 +31,7 @@ export async function nowPage(context: PageContext): Promise<Reply> {
     readStatus(deps, ACTIONS, signal),
     readHistory(deps, { account, span: spanOf(context.query), signal }),
   ]);
-  const shown = withCommands(context, account === undefined ? read : ofAccount(read, account));
+  const shown = withCommands(context, ofAccount(read, context));
   const status = { ...shown, repairs: read.repairs };
   const first = headProblem(status);
   return showPage(context, {
@@ -47,16 +47,15 @@ export async function nowPage(context: PageContext): Promise<Reply> {
 }
 
 /** Status without what belongs to other accounts. The verdict is that of all. */
-function ofAccount(status: Status, name: string): Status {
-  const isOf = ({ account }: { readonly account?: string | undefined }) => account === undefined || account === name;
+function ofAccount(status: Status, context: PageContext): Status {
+  const isOf = isShown(context);
   return {
     ...status,
     plans: status.plans.filter(isOf),
     approvals: status.approvals.filter(isOf),
     policies: status.policies.filter(isOf),
     actions: status.actions.filter(isOf),
-    outages: status.outages.filter(isOf),
-    sources: status.sources.filter(isOf),
+    conditions: status.conditions.filter(isOf),
   };
 }
 

@@ -2,10 +2,9 @@
 import type { Status } from '../api/stored-status.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
 import { coverText } from '#foundation/domain/plan.ts';
-import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { counted } from '../api/format.ts';
 import { commandOfAction, pausedPolicy } from '../situation/next-step.ts';
-import { foldedTakeBack } from './approvals.ts';
+import { decisionForm, foldedTakeBack } from './approvals.ts';
 import { pageCommand, type PageContext } from './frame/page.ts';
 import { planPath } from '../contract/page-paths.ts';
 import { policyLink } from '../show/policy-link.ts';
@@ -153,8 +152,9 @@ function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, p
 }
 
 /** @returns undefined without pending plans */
-export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, command: OwnCommand): Cell {
+export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, context: PageContext): Cell {
   if (status.plans.length === 0) return undefined;
+  const command = pageCommand(context);
   return section(
     'plans',
     'Pending approvals',
@@ -172,7 +172,11 @@ export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, command: OwnC
         ),
         'Pending since': (row) => moment(row.savedAt, status.at),
         Expires: (row) => moment(row.expiresAt, status.at),
-        Decide: wide(({ id }) => lines([`approve ${id}`, `reject ${id}`].map((text) => code(command(text))))),
+        Decide: wide(
+          (row) =>
+            decisionForm(context, row) ??
+            lines([`approve ${row.id}`, `reject ${row.id}`].map((text) => code(command(text)))),
+        ),
       },
     }),
   );

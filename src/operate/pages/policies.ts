@@ -6,7 +6,7 @@ import { counted, formatCount, formatSpan } from '../api/format.ts';
 import { readPolicies } from '../api/status.ts';
 import type { PolicyView, RunView } from '../contract/policies.ts';
 import type { Reply } from '../http/reply.ts';
-import { pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { isShown, pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { campaigns } from '../show/campaigns.ts';
 import { policyLink } from '../show/policy-link.ts';
 import { type Cell, type Look, moment, section, state, sub, table, timePiece, type Tone, wide } from '../show/cell.ts';
@@ -17,7 +17,8 @@ const MOST_TITLE = 200;
 
 export async function policiesPage(context: PageContext): Promise<Reply> {
   const read = withCommands(context, await readPolicies(context.deps, context.signal));
-  const { policies: rows, at, storeError } = read;
+  const { at, storeError } = read;
+  const rows = read.policies.filter(isShown(context));
   const runs = Map.groupBy(read.runs, ({ policy }) => policy);
   return showPage(context, {
     title: 'Policies',

@@ -11,7 +11,7 @@ import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
 import { buttonOf, reasonInput, textOf } from './frame/fields.ts';
-import { pageCommand, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { activeConditions, pendingPlans } from './page-policies.ts';
 import { campaigns } from '../show/campaigns.ts';
 import { planPath } from '../contract/page-paths.ts';
@@ -48,7 +48,7 @@ export async function policyPage(context: PageContext): Promise<Reply> {
       </div>`
     }
     ${activeConditions({ ...detail, plans: pending, approvals }, context)}
-    ${pendingPlans({ plans: pending, at }, pageCommand(context))} ${campaigns(policy.campaigns, at)} ${versions(detail)}
+    ${pendingPlans({ plans: pending, at }, context)} ${campaigns(policy.campaigns, at)} ${versions(detail)}
     ${section('tests', 'Policy tests', hasTests ? testResults(await deps.policyTests(id)) : testsLink(id, canTest))}
     ${section('runs', 'Last runs', runsTable(detail.runs.slice(0, MOST_ROWS), at))}`,
   });

@@ -4,7 +4,7 @@ import { readLeases, readSources } from '../api/status.ts';
 import type { AccountView, LabelView, ReconciliationView, SourceView } from '../contract/status.ts';
 import { reconciliationAnchor, sourceAnchor } from '../contract/page-paths.ts';
 import type { Reply } from '../http/reply.ts';
-import { showPage, withCommands, type PageContext } from './frame/page.ts';
+import { isShown, showPage, withCommands, type PageContext } from './frame/page.ts';
 import {
   type Cell,
   duration,
@@ -26,12 +26,15 @@ import { html } from '../show/html.ts';
 
 export function sourcesPage(context: PageContext): Reply {
   const { deps } = context;
-  const { sources: rows, reconciliation: compared } = withCommands(context, readSources(deps));
+  const read = withCommands(context, readSources(deps));
+  const isOf = isShown(context);
+  const [rows, compared] = [read.sources.filter(isOf), read.reconciliation.filter(isOf)];
   return showPage(context, {
     title: 'Sources',
     section: '/sources',
     main: html`${section('sources', 'Data from the service', sources(rows, deps.clock.now()))}
-    ${reconciliation(compared, rows)} ${section('accounts', 'Accounts', accounts(readLeases(deps).accounts))}
+    ${reconciliation(compared, rows)}
+    ${section('accounts', 'Accounts', accounts(readLeases(deps).accounts.filter(({ name }) => isOf({ account: name }))))}
     ${overflowedLabels(deps.labels?.() ?? [])}`,
   });
 }

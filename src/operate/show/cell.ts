@@ -33,7 +33,7 @@ export type Piece =
   | { readonly piece: 'paragraph'; readonly content: Cell; readonly look?: string }
   | { readonly piece: 'link'; readonly path: string; readonly content: Cell }
   | { readonly piece: 'next'; readonly text: string; readonly command?: string | undefined }
-  | { readonly piece: 'code'; readonly text: string }
+  | { readonly piece: 'code' | 'address'; readonly text: string }
   | { readonly piece: 'block'; readonly text: Cell }
   | { readonly piece: 'list'; readonly items: readonly Cell[]; readonly isFaint: boolean }
   | Spark
@@ -252,6 +252,11 @@ export function duration(ms: number | undefined): Piece | undefined {
 
 export function idText(id: string): Piece {
   return { piece: 'id', id };
+}
+
+/** URL or place, which a page breaks only behind its slashes. */
+export function address(text: string): Piece {
+  return { piece: 'address', text };
 }
 
 /** Identifier, which is a link on a page. */

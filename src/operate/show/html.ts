@@ -100,6 +100,8 @@ function pieceHtml(value: Piece): Html {
       const command = value.command !== undefined && html`<code>${value.command}</code>`;
       return html`<p class="notice info"><strong>Next step:</strong> ${withTimes(value.text)} ${command}</p>`;
     }
+    case 'address':
+      return addressHtml(value.text);
     case 'code':
       return html`<code>${value.text}</code>`;
     case 'spark':
@@ -135,6 +137,12 @@ function pieceHtml(value: Piece): Html {
     case 'section':
       return sectionHtml(value);
   }
+}
+
+/** Redacted as a whole: a secret may have slashes. */
+function addressHtml(text: string): Html {
+  const parts = clipped(redact(text)).split(/(?<=\/)(?!\/)/);
+  return html`${parts.map((part, index) => (index === 0 ? part : html`<wbr />${part}`))}`;
 }
 
 /** Text with its times as elements, which the script shows as local times. */

@@ -246,6 +246,8 @@ function pieceRuns(piece: Piece, times: Times): Run[] {
       return [{ text: formatElapsed(piece.ms) }];
     case 'id':
       return [{ text: printable(piece.id) }];
+    case 'address':
+      return [{ text: printable(piece.text) }];
     case 'code':
       return [{ text: printable(piece.text), style: 'cyan', isWhole: true }];
     case 'paragraph': {

@@ -378,6 +378,20 @@ describe('the page', () => {
     }
   });
 
+  test('one account limits the pages, and stays in their links', async () => {
+    const of = (path: string): Promise<string> => page(busyWorld(), path);
+    const [all, other] = await Promise.all([of('/policies?account=production'), of('/policies?account=staging')]);
+    expect(all).toContain('href="/policies/resume-billing"');
+    expect(other).not.toContain('href="/policies/resume-billing"');
+    expect(other).toContain('href="/incidents?account=staging"');
+    expect(other).toContain('<a href="/policies">all accounts</a>');
+    expect(await of('/sources?account=production')).toContain('id="source-production-urlGroups"');
+    expect(await of('/sources?account=staging')).not.toContain('id="source-production-urlGroups"');
+    // No account limits the audit log, so it offers none.
+    expect(await of('/audit')).not.toContain('all accounts');
+    expect(await page(world({ accounts: [{ name: 'only' }] }), '/')).not.toContain('all accounts');
+  });
+
   test('reloads itself only when asked', async () => {
     expect(await page(world())).not.toContain('http-equiv="refresh"');
     expect(await page(world(), '/?refresh=10')).toContain('<meta http-equiv="refresh" content="10"');

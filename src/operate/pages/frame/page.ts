@@ -61,13 +61,18 @@ const GROUPS = [
   ],
 ] as const;
 
+type Section = (typeof GROUPS)[number][number]['path'];
+
+/** Sections that no account limits. */
+const OF_ALL: readonly Section[] = ['/audit', '/configuration'];
+
 interface Page {
   /** Title in the window and in the heading. */
   readonly title: string;
   /** Title in the window, if it differs. */
   readonly windowTitle?: string;
   /** Section of the page, which the navigation marks. */
-  readonly section?: (typeof GROUPS)[number][number]['path'];
+  readonly section?: Section;
   /** Heading, if it is not the title. */
   readonly heading?: Cell;
   /** Sentence below the heading. */
@@ -133,7 +138,7 @@ function layout(context: PageRequest, page: Page): Html {
           <div class="head">
             <h1>${page.heading ?? title}</h1>
             <div class="tools">
-              ${page.section !== undefined && accountMenu(context)} ${page.tools}
+              ${page.section !== undefined && !OF_ALL.includes(page.section) && accountMenu(context)} ${page.tools}
               <span>${timePiece(at)} <span data-zone></span></span>
               ${page.isStill !== true && refreshLink(addressOf(context), refreshSeconds)}
             </div>
@@ -186,6 +191,12 @@ function navigation({ section }: Page, account: string | undefined): Html {
         </ul>`,
     )}
   </nav>`;
+}
+
+/** Returns true for what belongs to the account that the page shows, or to none. */
+export function isShown(context: Pick<PageRequest, 'deps' | 'query'>): (row: { readonly account?: string }) => boolean {
+  const wanted = accountOf(context);
+  return ({ account }) => wanted === undefined || account === undefined || account === wanted;
 }
 
 /** Account that the page shows; undefined: all, or the only one. */
