@@ -141,7 +141,7 @@ test('an operator selects, plans and approves without the script', async ({ skip
   expect(done).toEqual(['olga plans dlq-58 dlq-57', 'olga approves 9f3c2a: looks right']);
 });
 
-test('the script shows local times with UTC on hover, and counts a selection', async ({ skip }) => {
+test('the script shows local times with UTC on hover, copies commands, and counts a selection', async ({ skip }) => {
   if (chromium === undefined) skip('chromium is not installed');
   const { address } = await serving(busy());
   const tab = await openTab(chromium!);
@@ -152,6 +152,8 @@ test('the script shows local times with UTC on hover, and counts a selection', a
     await tab.eval(`[document.querySelector('.head time').textContent, document.querySelector('.head time').title]`),
   ).toEqual(['2026-11-18 16:00:00', '2026-11-18 10:30:00 UTC']);
   expect(await tab.eval(`document.querySelector('[data-zone]').textContent`)).toMatch(/^Asia\//);
+  await tab.open(`${address}/policies`);
+  expect(await tab.eval(`document.querySelector('.copy').ariaLabel`)).toBe('Copy opsd plan POLICY');
   await tab.open(`${address}/sources`);
   expect(await tab.eval(`document.querySelector('[data-utc]').textContent`)).toBe('2026-11-18 09:00–10:00');
   await tab.open(`${address}/dead-letters?queue=workflow`);

@@ -1,6 +1,8 @@
 /** The numbers of each chart are those of the API. */
 import { describe, expect, test } from 'vitest';
 import type { RunRecord } from '#automate/ledger/reports.ts';
+import type { Timeline, TimelinePoint } from '#automate/ledger/timeline.ts';
+import type { HistoryView } from '#operate/contract/history.ts';
 import type { RunView } from '#operate/contract/policies.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import type { CanariesView, FlowControlView, SpendView } from '#operate/contract/readings.ts';
@@ -258,4 +260,62 @@ test('canaries: the strip has the ended messages of the API with the times to th
     const failed = ended.filter(({ result }) => result!.verdict !== 'ok').length;
     expect(strips[index]![1]).toContain(`: ${failed} failure`);
   }
+});
+
+describe('the first page', () => {
+  const MINUTE = 60_000;
+  const FROM = NOW - 60 * MINUTE;
+  const point = (minute: number, more: Partial<TimelinePoint>): TimelinePoint => ({
+    at: FROM + minute * MINUTE,
+    created: 0,
+    delivered: 0,
+    failed: 0,
+    retried: 0,
+    durations: [],
+    ...more,
+  });
+  const timeline = async (): Promise<Timeline> => ({
+    points: [
+      point(30, { delivered: 300, failed: 2, retried: 5, inFlight: 4 }),
+      point(40, { delivered: 200, inFlight: 8 }),
+      point(58, { delivered: 499, failed: 0, inFlight: 12 }),
+    ],
+    counted: { from: FROM + 30 * MINUTE, to: NOW },
+    repairs: [{ at: FROM + 40 * MINUTE, verified: 3, failedAgain: 1 }],
+    flowControl: [],
+    campaigns: [],
+    pauses: [],
+  });
+  const deps = () =>
+    world({
+      accounts: [{ name: 'production', messageApiUrl: 'https://eu.example' }],
+      ledger: ledger({ timeline }),
+    });
+
+  test('has the deliveries of the API, from where they are known', async () => {
+    const { series } = await got<HistoryView>(deps(), '/api/v1/history?span=1h');
+    const shown = tableOf(await pageOf(deps(), '/?span=1h'), 'Deliveries per minute');
+    for (const name of ['delivered', 'retried', 'failed'] as const) {
+      expect(shown[name]).toEqual(series[name].slice(29).map((value) => (value === null ? 'unknown' : String(value))));
+    }
+  });
+
+  test('has figures that are never rounded to all, with the usual range', async () => {
+    const page = await pageOf(deps(), '/?span=1h');
+    const figures = [...page.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)<\/dd>/gs)].map(([, name = '', value = '']) =>
+      [name, value].map((part) =>
+        part
+          .replaceAll(/<svg.*?<\/svg>|<[^>]*>/gs, '')
+          .replaceAll(/\s+/g, ' ')
+          .trim(),
+      ),
+    );
+    expect(Object.fromEntries(figures)).toMatchObject({
+      Delivered: '99.8 % 2 failed of 1,001',
+      'In flight': '12 usually 4 to 8',
+      'Failed runs': '– not known yet',
+      Repaired: '3 1 failed again',
+      'Spend of the month': '– not known',
+    });
+  });
 });

@@ -86,7 +86,28 @@ function charts(root) {
   }
 }
 
+/** Adds a button to each command that copies it. Browsers allow this on secure pages only. */
+function copyButtons(root) {
+  if (navigator.clipboard === undefined) return;
+  for (const code of root.querySelectorAll('main code, .foot code')) {
+    if (!/^(?:opsd|npm run|npx|export) /.test(code.textContent)) continue;
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'quiet copy';
+    button.textContent = 'Copy';
+    button.setAttribute('aria-label', `Copy ${code.textContent}`);
+    button.addEventListener('click', () => {
+      const done = navigator.clipboard.writeText(code.textContent);
+      void done.then(() => (button.textContent = 'Copied'));
+      // A focused button would keep the page from reloading.
+      button.blur();
+    });
+    code.after(' ', button);
+  }
+}
+
 function prepare(root) {
+  copyButtons(root);
   localTimes(root);
   charts(root);
   selections(root);

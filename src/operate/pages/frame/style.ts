@@ -74,6 +74,7 @@ button, .button {
 button:hover, .button:hover { filter: brightness(1.1); }
 button.quiet, .button.quiet { background: none; color: var(--link); border-color: var(--field); }
 button.danger { background: none; color: var(--danger); border-color: var(--danger); }
+.copy { padding: 0 6px; font-size: 12px; font-weight: 400; }
 .act, .filters { display: flex; flex-wrap: wrap; align-items: center; gap: 8px 12px; margin: 0; }
 .acts { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 8px 24px; margin: 12px 0; padding: 12px 16px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
 .acts:empty, .facts:not(:has(div)), pre:empty { display: none; }
