@@ -179,13 +179,13 @@ test('from the pages alone, without a script: cause, number, first expiry, plan,
   await tab.open(`${night.url}/sign-in?next=/incidents`);
   await tab.type('input[name=secret]', OPERATOR);
   await tab.press('main form button');
-  await until({ what: 'the page has the incident with all runs' }, async () => {
+  const href = await until({ what: 'the page has the incident with all runs' }, async () => {
     await tab.open(`${night.url}/incidents`);
-    return (await text()).includes(`${RUNS} runs of`);
+    return tab.eval<string | undefined>(
+      `[...document.querySelectorAll('main tbody tr')].find((row) => row.innerText.includes('${RUNS} ever'))
+        ?.querySelector('a').getAttribute('href')`,
+    );
   });
-  const href = await tab.eval<string>(
-    `[...document.querySelectorAll('main a')].find((a) => a.innerText.includes('${RUNS} runs of')).getAttribute('href')`,
-  );
   await tab.press(`main a[href="${href}"]`);
   // Cause, number and first expiry.
   const shown = await text();
@@ -194,9 +194,10 @@ test('from the pages alone, without a script: cause, number, first expiry, plan,
   const expiry = new Date(night.firstExpiresAt).toISOString();
   const times = await tab.eval<string[]>('[...document.querySelectorAll("main time")].map((time) => time.dateTime)');
   expect(times.map((time) => time.slice(0, 16))).toContain(expiry.slice(0, 16));
-  await tab.type('form input[name=reason]', 'the ledger team is on it');
+  await tab.press('main .acts summary');
+  await tab.type('form[aria-label=Acknowledge] input[name=reason]', 'the ledger team is on it');
   await press('acknowledge');
-  expect(await text()).toContain('acknowledged');
+  expect(await text()).toContain('knows: the ledger team is on it');
 
   await night.repair();
   await tab.open(`${night.url}${href}`);

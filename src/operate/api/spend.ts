@@ -6,7 +6,7 @@ import {
   type BudgetRaise,
 } from '#foundation/domain/known-budget.ts';
 import type { AccountSpend, BudgetView, RaiseView, SpendDay, SpendView } from '../contract/readings.ts';
-import type { ApiDeps } from './api-deps.ts';
+import type { ApiDeps, LedgerReader } from './api-deps.ts';
 import type { DimensionCounts } from './reading-ports.ts';
 import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
 import { sourceViews } from './status.ts';
@@ -17,11 +17,12 @@ const MOST_RAISES = 100;
 export async function readSpend(
   deps: SpendDeps & Pick<ApiDeps, 'accounts' | 'spend'> & { readonly ledger: Pick<ApiDeps['ledger'], 'view'> },
   { account, signal }: { readonly account?: string | undefined; readonly signal?: AbortSignal } = {},
+  view?: LedgerReader,
 ): Promise<SpendView> {
   const { spend } = deps;
   const names = deps.accounts.map(({ name }) => name).filter((name) => account === undefined || name === account);
   const [budgets, dimensions] = await Promise.all([
-    deps.ledger.view((ledger) => spend.budgets(ledger), signal),
+    view === undefined ? deps.ledger.view((ledger) => spend.budgets(ledger), signal) : spend.budgets(view),
     spend.dimensions(),
   ]);
   const accounts = names.map((name) =>

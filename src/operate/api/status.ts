@@ -49,11 +49,28 @@ export type StatusDeps = Pick<
  * @param signal ends the reading of the store
  */
 export async function readStatus(deps: StatusDeps, actionLimit: number, signal?: AbortSignal): Promise<Status> {
+  return (await readStatusAnd(deps, { actionLimit, also: async () => undefined, signal })).status;
+}
+
+interface StatusAnd<T> {
+  readonly actionLimit: number;
+  readonly also: (ledger: LedgerReader) => Promise<T>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** @returns the status, and what else was read at the same moment; undefined if the store cannot be read */
+export async function readStatusAnd<T>(
+  deps: StatusDeps,
+  { actionLimit, also, signal }: StatusAnd<T>,
+): Promise<{ readonly status: Status; readonly other: T | undefined }> {
   const outages = presentOutages(deps);
-  const read = await deps.ledger
-    .view((ledger) => readStored(deps, ledger, { actionLimit, outages }), signal)
-    .catch((error: unknown) => ({ ...NOT_READ, error: errorMessage(error) }));
-  return statusOf(deps, outages, read);
+  const { stored, other } = await deps.ledger
+    .view(async (ledger) => {
+      const [stored, other] = await Promise.all([readStored(deps, ledger, { actionLimit, outages }), also(ledger)]);
+      return { stored, other };
+    }, signal)
+    .catch((error: unknown) => ({ stored: { ...NOT_READ, error: errorMessage(error) }, other: undefined }));
+  return { status: statusOf(deps, outages, stored), other };
 }
 
 /** Maximum number of runs on a page of policies: fewer of each policy if there are many. */

@@ -1,6 +1,6 @@
 /** Chart and figures of the first page: how deliveries went, and the numbers of now beside their usual range. */
 import { formatCount } from '#foundation/domain/counted.ts';
-import type { ApiDeps } from '../api/api-deps.ts';
+import type { ApiDeps, LedgerReader } from '../api/api-deps.ts';
 import { historyView, type HistoryAsked } from '../api/history.ts';
 import { readSpend } from '../api/spend.ts';
 import { HISTORY_SPANS, type HistorySpan, type HistoryView } from '../contract/history.ts';
@@ -38,14 +38,10 @@ interface NowHistory {
   readonly spend: SpendView;
 }
 
-/** @returns undefined if the store cannot be read: the status says so */
-export async function readHistory(deps: ApiDeps, asked: HistoryAsked): Promise<NowHistory | undefined> {
-  try {
-    const [history, spend] = await Promise.all([historyView(deps, asked), readSpend(deps, asked)]);
-    return { history, spend, failedRuns: failedRunsOf(deps, asked.account) };
-  } catch {
-    return undefined;
-  }
+/** @param ledger view of the ledger that the status has, too */
+export async function readHistory(deps: ApiDeps, asked: HistoryAsked, ledger: LedgerReader): Promise<NowHistory> {
+  const [history, spend] = await Promise.all([historyView(deps, asked, ledger), readSpend(deps, asked, ledger)]);
+  return { history, spend, failedRuns: failedRunsOf(deps, asked.account) };
 }
 
 function failedRunsOf({ accounts, board }: ApiDeps, account: string | undefined): number | undefined {

@@ -5,7 +5,7 @@
 import type { IncidentState } from '#foundation/domain/incident.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
-import { readStatus } from '../api/status.ts';
+import { readStatusAnd } from '../api/status.ts';
 import type { Status } from '../api/stored-status.ts';
 import { besidesPauses, CONDITIONS_ANCHOR, isOfIncident } from '../api/verdict.ts';
 import type { Problem, VerdictLevel } from '../contract/status.ts';
@@ -27,10 +27,11 @@ const INCIDENTS = 3;
 export async function nowPage(context: PageContext): Promise<Reply> {
   const { deps, signal } = context;
   const account = accountOf(context);
-  const [read, history] = await Promise.all([
-    readStatus(deps, ACTIONS, signal),
-    readHistory(deps, { account, span: spanOf(context.query), signal }),
-  ]);
+  const { status: read, other: history } = await readStatusAnd(deps, {
+    actionLimit: ACTIONS,
+    also: (ledger) => readHistory(deps, { account, span: spanOf(context.query) }, ledger),
+    signal,
+  });
   const shown = withCommands(context, ofAccount(read, context));
   const status = { ...shown, repairs: read.repairs };
   const first = headProblem(status);

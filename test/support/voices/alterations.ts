@@ -53,7 +53,8 @@ const ALTERATIONS: Readonly<Record<string, Alteration>> = {
       (outage) => (outage.since += 600_000),
     ),
   'an incident forgets no member': ({ incidents }) => first(incidents, ({ members }) => (members.ever -= 1)),
-  'problems on the first page': ({ status }) => status.verdict.problems.length > 1 && status.verdict.problems.reverse(),
+  'problems on the first page': ({ status: { verdict } }) =>
+    verdict.problems.length > 0 && verdict.problems.unshift({ level: verdict.level, text: 'Something else' }),
   'unknown is not zero': ({ incidentDetails }) =>
     first(
       [...incidentDetails.values()].filter(({ incident }) => incident.deliveries?.lost > 0),

@@ -36,7 +36,7 @@ export const OUTAGE_RULES: Readonly<Record<string, Rule>> = {
         ...differ(row.id, { list: row.members, detail: detail.members }),
         ...missing(row.id, 'its page', page, detail.title),
         ...missing(row.id, 'its page', page, detail.next.text),
-        ...missing(row.id, 'its page', page, detail.next.command ?? ''),
+        ...missing(row.id, 'its page', page, buttonOf(detail.next.command)),
       ];
     }),
 
@@ -147,13 +147,20 @@ export const OUTAGE_RULES: Readonly<Record<string, Rule>> = {
       return claim(counted >= before, id, `${before} before, ${counted} now`);
     }),
 
-  'problems on the first page': ({ status, command, pages }): Found[] => {
-    const { sentence, problems } = status.verdict;
+  'problems on the first page': ({ status, incidents, command, pages }): Found[] => {
+    const { level, sentence, problems } = status.verdict;
     const page = plain(pages.get('/')!);
+    const worst = problems.find((problem: Json) => problem.level === level);
+    // Incidents and plans have rows of their own.
+    const others = problems.filter(
+      (problem: Json) => problem !== worst && !/^\/(?:incidents|plans)\//.test(problem.path ?? ''),
+    );
+    const open = incidents.filter(({ state }) => state !== 'resolved').length;
     let at = 0;
     return [
       ...missing('headline', '`opsd status`', command, sentence),
-      ...problems.slice(0, 10).flatMap(({ text }: Json) => {
+      ...(open === 0 ? [] : missing('incidents', 'the first page', page, `${open} unresolved`)),
+      ...(worst === undefined ? [] : [worst, ...others]).flatMap(({ text }: Json) => {
         const [head] = plain(text).slice(0, HEAD).split(/: \d/, 1);
         const found = page.indexOf(head!, at);
         at = Math.max(at, found);
@@ -174,6 +181,23 @@ export const OUTAGE_RULES: Readonly<Record<string, Rule>> = {
     });
   },
 };
+
+/** Button of the page for the command of a next step. */
+function buttonOf(command: string | undefined): string {
+  const [, policy] = /^opsd plan (\S+)$/.exec(command ?? '') ?? [];
+  if (policy !== undefined) return `Open ${policy}`;
+  const [, button = ''] = BUTTONS.find(([start]) => command?.startsWith(start)) ?? [];
+  return button;
+}
+
+const BUTTONS = [
+  ['opsd dlq resume', 'Plan to resume'],
+  ['opsd approve', 'Approve'],
+  ['opsd apply', 'Apply'],
+  ['opsd reject', 'Take the approval back'],
+  ['opsd cancel', 'Cancel the rest'],
+  ['opsd unpause', 'Lift the halt'],
+] as const;
 
 function placeOf(host: string, world: VoicesWorld): Place {
   return PLACES.find((one) => world.hosts[one] === host)!;

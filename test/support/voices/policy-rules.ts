@@ -118,9 +118,9 @@ export const POLICY_RULES: Readonly<Record<string, Rule>> = {
         `${names} waits, but first is: ${first.text}`,
       ),
       ...claim(
-        pending.some(({ id }) => plain(pages.get('/')!).includes(`: Plan ${id} of `)),
+        pending.some(({ id }) => /Read plan (\w+)/.exec(plain(pages.get('/')!))?.[1] === id),
         'first page',
-        `${names} waits, but is not first`,
+        `${names} waits, but has no first row`,
       ),
     ];
   },
