@@ -98,7 +98,13 @@ function question({ id, plan }: StoredPlanDetail): Cell {
 
 function origin({ id, state: now, policy, account, plan: { manual } }: StoredPlanDetail): Cell {
   const by = manual === undefined ? policyLink(policy) : clipped(`${manual.by}: ${manual.reason}`);
-  return [state(STATE_TONE[now], now), ` · plan ${id} of `, by, ` · ${account}`];
+  return [
+    state(STATE_TONE[now], now),
+    now === 'draft' && `: ${STATE_TEXT.draft}`,
+    ` · plan ${id} of `,
+    by,
+    ` · ${account}`,
+  ];
 }
 
 /** What a decision needs: what will happen, in which steps, and what the last run did; then the decision. */
@@ -113,9 +119,10 @@ function decision(context: PageContext, detail: StoredPlanDetail, runs: readonly
       'What happens': [actText(plan), sub(CONSEQUENCE[plan.action])],
       Steps: stepsText(plan),
       'Asked because':
-        needsApproval === undefined
+        now === 'pending' &&
+        (needsApproval === undefined
           ? `the mode is ${plan.effectiveMode}`
-          : `${needsApproval.guard}: ${foundBy(needsApproval)}`,
+          : `${needsApproval.guard}: ${foundBy(needsApproval)}`),
       Held: plan.stopped && `${plan.stopped.guard}: ${plan.stopped.reason}`,
       'Last actions of the policy': acted === undefined ? none : [moment(acted.at, at), sub(runNumbersText(acted))],
       Expires: moment(expiresAt, at),
