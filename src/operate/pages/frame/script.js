@@ -90,7 +90,8 @@ function charts(root) {
 function copyButtons(root) {
   if (navigator.clipboard === undefined) return;
   for (const code of root.querySelectorAll('main code, .foot code')) {
-    if (!/^(?:opsd|npm run|npx|export) /.test(code.textContent)) continue;
+    // The caption of a table must not have a button.
+    if (!/^(?:opsd|npm run|npx|export) /.test(code.textContent) || code.closest('caption') !== null) continue;
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'quiet copy';
