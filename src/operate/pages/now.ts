@@ -7,12 +7,12 @@ import { counted, formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
 import { readStatusAnd } from '../api/status.ts';
 import type { Status } from '../api/stored-status.ts';
-import { besidesPauses, CONDITIONS_ANCHOR, isOfIncident } from '../api/verdict.ts';
+import { besidesPauses, isOfIncident } from '../api/verdict.ts';
 import type { Problem, VerdictLevel } from '../contract/status.ts';
 import type { Reply } from '../http/reply.ts';
 import { actions } from '../show/actions.ts';
 import { campaigns } from '../show/campaigns.ts';
-import { state, type Cell, type Tone } from '../show/cell.ts';
+import { section, state, type Cell, type Tone } from '../show/cell.ts';
 import { clipped, html, message } from '../show/html.ts';
 import { accountOf, choice, isShown, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { incidentTable } from './incidents.ts';
@@ -148,15 +148,16 @@ function folded(status: Status, context: PageContext): Cell {
   const count = besidesPauses(conditions).length + status.pauses.length + status.approvals.length;
   const running = status.policies.flatMap((policy) => policy.campaigns);
   return html`<div class="folds">
-    ${count > 0 && fold(CONDITIONS_ANCHOR, counted(count, 'active condition'), activeConditions(conditions, context))}
-    ${running.length > 0 && fold('campaigns', counted(running.length, 'campaign'), campaigns(running, status.at))}
-    ${fold('actions', 'Last actions', actions(status, status.at))}
+    ${count > 0 && fold(counted(count, 'active condition'), activeConditions(conditions, context))}
+    ${running.length > 0 && fold(counted(running.length, 'campaign'), campaigns(running, status.at))}
+    ${fold('Last actions', section('actions', 'Last actions', actions(status, status.at)))}
     ${!status.pauses.some(({ scope }) => scope === 'engine') && pauseForm(context)}
   </div>`;
 }
 
-function fold(id: string, title: string, content: Cell): Cell {
-  return html`<details class="more" id="${id}">
+/** The section inside has the address: browsers open what is folded around it. */
+function fold(title: string, content: Cell): Cell {
+  return html`<details class="more">
     <summary>${title}</summary>
     ${content}
   </details>`;

@@ -420,6 +420,8 @@ describe('the text of every page', () => {
       expect(text.match(/.*\b([a-z]{2,}) \1\b.*/gi), `${path}: a word twice`).toBeNull();
       expect(text.match(/.*\b1 (?:[a-z]+ )?(?!as\b|is\b)[a-z]{3,}s\b.*/g), `${path}: one of several`).toBeNull();
       expect(text, path).not.toMatch(/undefined|NaN|\[object|Infinity/);
+      const ids = [...markup.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
+      expect(ids, path).toEqual([...new Set(ids)]);
     }
   });
 
