@@ -35,7 +35,7 @@ export interface TimelinePoint {
 export interface Timeline {
   /** Points with a sum or a reading, oldest first. */
   readonly points: readonly TimelinePoint[];
-  /** Period in which the log of all accounts is counted. Undefined if there is none, or one is not counted. */
+  /** Counted period, the same for the logs of all accounts. Undefined if there is none, or one is not counted. */
   readonly counted?: { readonly from: number; readonly to: number };
   /** Outcomes of actions, by the start of their point. */
   readonly repairs: readonly { readonly at: number; readonly verified: number; readonly failedAgain: number }[];

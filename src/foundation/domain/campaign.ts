@@ -53,7 +53,7 @@ export interface CampaignStep {
   /** Time of its first action. */
   readonly at: number;
   readonly sent: number;
-  /** Final outcomes by the minute in which they became known. */
+  /** Final outcomes by the minute that they became known. */
   readonly outcomes: readonly {
     readonly at: number;
     readonly outcome: 'verified' | 'failed_again';

@@ -11,7 +11,7 @@ import type { ApiContext } from './api-deps.ts';
 import { findDeadLetters, pageOfDeadLetters } from './dead-letter-query.ts';
 import { fromLedger } from './from-store.ts';
 
-/** What a text may be, in the words of the page. */
+/** Kinds of texts that the search understands, in the words of the page. */
 export const UNDERSTOOD = [
   'the id of a message, a workflow run, a dead letter, an incident, a plan or an action',
   'a host or the beginning of a URL',

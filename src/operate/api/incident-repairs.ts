@@ -1,4 +1,4 @@
-/** Who repairs the open incidents: from a sample of their members, so that each status can have it. */
+/** Repairs of the open incidents, judged by a sample of their members, so that each status can have them. */
 import { DEAD_LETTER_QUEUES, membersNow, type Incident } from '#foundation/domain/incident.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
@@ -29,16 +29,21 @@ export async function incidentRepairs(
     .toSorted(byUrgency)
     .slice(0, MOST_INCIDENTS);
   const samples = samplesOf(deps, open);
-  const found = open.map(async (incident): Promise<[string, Repair][]> => {
-    const members = samples.get(incident.id) ?? [];
-    const runs = members.flatMap((one) => (one.queue === 'workflow' ? one.row.workflowRunId : []));
-    const lineages = await ledger.lineagesOfRuns(incident.account, runs);
-    const { by, policy, why, action } = situationOf(deps, incident, { members, statuses, stored, lineages }).next;
-    const isSure = by === 'policy' || action?.kind === 'approve' || members.length >= membersNow(incident);
-    if (!isSure) return [];
-    return [[incident.id, { by, policy, why, action }]];
+  const found = [...Map.groupBy(open, ({ account }) => account)].map(async ([account, incidents]) => {
+    const runs = incidents.flatMap(({ id }) => samples.get(id)!).flatMap(runIdOf);
+    const lineages = await ledger.lineagesOfRuns(account, runs);
+    return incidents.flatMap((incident): [string, Repair][] => {
+      const members = samples.get(incident.id)!;
+      const { by, policy, why, action } = situationOf(deps, incident, { members, statuses, stored, lineages }).next;
+      const isSure = by === 'policy' || action?.kind === 'approve' || members.length >= membersNow(incident);
+      return isSure ? [[incident.id, { by, policy, why, action }]] : [];
+    });
   });
   return new Map((await Promise.all(found)).flat());
+}
+
+function runIdOf(member: FoundDeadLetter): string[] {
+  return member.queue === 'workflow' ? [member.row.workflowRunId] : [];
 }
 
 function samplesOf(deps: RepairDeps, open: readonly Incident[]): ReadonlyMap<string, readonly FoundDeadLetter[]> {

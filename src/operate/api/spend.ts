@@ -78,7 +78,7 @@ function finite(usd: number): number | null {
 }
 
 const DAY_MS = 86_400_000;
-/** Whole days of which the lowest and the highest bound the forecast, and their least number. */
+/** Last whole days: the lowest and the highest bound the forecast. Fewer than the least number give no bounds. */
 const BAND_DAYS = 7;
 const LEAST_BAND_DAYS = 3;
 

@@ -34,14 +34,11 @@ export interface VerdictFacts {
   readonly canaries: readonly CanaryState[];
   /** Unresolved incidents. */
   readonly incidents: readonly Pick<Incident, 'id' | 'account' | 'kind' | 'place'>[];
-  /** Next steps of incidents, by id, as far as they are known. */
+  /** Repairs by incident. One without a repair is not known. */
   readonly repairs: ReadonlyMap<string, Pick<NextStep, 'by' | 'policy' | 'why'>>;
 }
 
-export function judge(
-  status: Omit<Status, 'verdict'>,
-  { canaries, incidents, repairs }: VerdictFacts = { canaries: [], incidents: [], repairs: new Map() },
-): Verdict {
+export function judge(status: Omit<Status, 'verdict'>, { canaries, incidents, repairs }: VerdictFacts): Verdict {
   // A decision that waits, harm that nobody repairs, harm that somebody repairs, and what is unknown.
   const others = [
     ...status.outages.toSorted(byRepair).map((outage) => outageProblem(outage, status, incidents)),

@@ -38,7 +38,7 @@ export type VerdictLevel = (typeof VERDICT_LEVELS)[number];
 
 const problem = s.object({
   level: s.choice(['trouble', 'attention', 'info']),
-  text: s.text('What is wrong, in a few words.'),
+  text: s.text('Problem in a few words.'),
   detail: s.opt(s.text()),
   path: s.opt(s.text('Page with more.')),
 });

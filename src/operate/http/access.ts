@@ -45,7 +45,7 @@ export interface Entrant {
   readonly proof: string;
 }
 
-/** Sign-in of the program that starts the daemon: whoever has its code, once. */
+/** Sign-in by a code of the program that starts the daemon. It works once. */
 export interface CodeEntry {
   readonly code: SignInCode;
   readonly by: string;

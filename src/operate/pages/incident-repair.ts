@@ -1,4 +1,4 @@
-/** Who repairs an incident, in a few words. Red is for what nobody repairs. Pure. */
+/** Repair of an incident in a few words. Red is for incidents without one. Pure. */
 import { planPath, policyPath } from '../contract/page-paths.ts';
 import type { IncidentView } from '../contract/incidents.ts';
 import type { NextStep } from '../situation/next-step.ts';

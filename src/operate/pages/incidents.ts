@@ -44,7 +44,7 @@ export function queueProblems({ queues }: Pick<IncidentList, 'queues'>): Cell {
   );
 }
 
-/** @param repairs by incident, as far as they are known */
+/** @param repairs by incident; one without a repair is not known */
 export function incidentTable(
   { incidents, at }: Pick<IncidentList, 'incidents' | 'at'>,
   repairs: Status['repairs'],

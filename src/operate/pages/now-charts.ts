@@ -48,7 +48,7 @@ function failedRunsOf({ accounts, board }: ApiDeps, account: string | undefined)
   const counts = accounts
     .filter(({ name, messageApiUrl }) => messageApiUrl !== undefined && (account === undefined || name === account))
     .map(({ name }) => board.fresh(name, 'workflowDlq')?.rows.length);
-  return counts.length === 0 || counts.includes(undefined) ? undefined : sum(counts.map((count) => count ?? null));
+  return counts.length === 0 || counts.includes(undefined) ? undefined : sum(counts);
 }
 
 export function charts(read: NowHistory | undefined): Cell {
@@ -135,7 +135,7 @@ function figuresOf({ history: { series }, spend, failedRuns }: NowHistory): Figu
   ]);
 }
 
-function sum(values: ChartValues): number {
+function sum(values: readonly (number | null | undefined)[]): number {
   return values.reduce<number>((total, value) => total + (value ?? 0), 0);
 }
 
@@ -167,16 +167,13 @@ function spendFigure(values: ChartValues, { accounts }: SpendView): NonNullable<
   const of = { name: 'Spend of the month', spark: trend(values, 'Spend of the month'), path: '/spend' };
   const spent = accounts.map(({ monthUsd }) => monthUsd);
   if (spent.length === 0 || spent.includes(undefined)) return { ...of, value: '–', note: 'not known' };
-  const total = sum(spent.map((value) => value ?? null));
+  const total = sum(spent);
   const budgets = accounts.map(({ budget }) => budget?.knownUsd);
   const forecasts = accounts.map(({ forecastUsd }) => forecastUsd);
-  const forecast = forecasts.includes(undefined)
-    ? ''
-    : `, forecast ${dollars(sum(forecasts.map((value) => value ?? null)))}`;
+  const forecast = forecasts.includes(undefined) ? '' : `, forecast ${dollars(sum(forecasts))}`;
   if (budgets.some((value) => value === undefined || value === null))
     return { ...of, value: dollars(total), note: `no budget known${forecast}` };
-  const budget = sum(budgets.map((value) => value ?? null));
-  return { ...of, value: dollars(total), note: `of ${dollars(budget)}${forecast}` };
+  return { ...of, value: dollars(total), note: `of ${dollars(sum(budgets))}${forecast}` };
 }
 
 function dollars(value: number): string {

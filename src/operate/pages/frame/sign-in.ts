@@ -30,7 +30,7 @@ function signInByCode(context: PageContext, code: string): Reply {
     title: 'Signed in',
     isStill: true,
     headers: { 'Set-Cookie': setSessionCookie(request, access.sessions.begin(entrant)) },
-    // As a request of this page: browsers send no new session cookie with a link from another site.
+    // The next request is this page's own: browsers send no new session cookie with a link from another site.
     continueAt: '/',
     main: html`<p><a href="/">Go to the first page</a></p>`,
   });

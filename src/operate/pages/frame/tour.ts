@@ -5,7 +5,7 @@ import type { Html } from '../../show/cell.ts';
 import { html } from '../../show/html.ts';
 import type { Tour } from '../../show/tour.ts';
 
-/** @param next address of the page, to which a button returns */
+/** @param next address of the page; a button returns to it */
 export function tourPiece(tour: Tour, caller: Caller | undefined, next: string): Html {
   const isAllowed = caller !== undefined && mayUse({ caller }, 'operator');
   return html`<aside class="tour" aria-label="${tour.title}">
