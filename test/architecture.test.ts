@@ -48,6 +48,7 @@ const PLATFORM = 'foundation/platform';
 const EVENTS = 'foundation/events';
 const SETTINGS = 'foundation/settings';
 const HTTP = 'foundation/http';
+const MARKUP = 'foundation/markup';
 
 /** Imports of each room from other rooms. A wing without rooms is one room. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -57,6 +58,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'foundation/settings': [DOMAIN],
   // What the listeners of the daemon and of the emulator do alike.
   'foundation/http': [PLATFORM, SETTINGS],
+  // Pieces of what people read, as HTML: for the pages of the daemon and of the emulator.
+  'foundation/markup': [DOMAIN, PLATFORM],
   'foundation/events': [DOMAIN, 'foundation/platform'],
   'foundation/scheduler': ['foundation/platform', 'foundation/events', SETTINGS],
 
@@ -222,10 +225,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operate/contract',
     'operate/api',
   ],
-  // Everything that people read, as data, and its two renderings: HTML and text. The memo of redacted texts.
-  'operate/show': [DOMAIN, PLATFORM, 'operate/contract'],
+  // Everything that people read, as data, and its rendering as text.
+  'operate/show': [DOMAIN, MARKUP, 'operate/contract'],
   'operate/pages': [
     DOMAIN,
+    MARKUP,
     'automate/ledger',
     'operate/http',
     'operate/contract',
@@ -239,6 +243,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     DOMAIN,
     PLATFORM,
     EVENTS,
+    MARKUP,
     'config',
     'service',
     'emulator',

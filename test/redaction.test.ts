@@ -20,7 +20,7 @@ import { createLogger } from '#foundation/platform/logger.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { maskedJson } from '#service/mask-secrets.ts';
 import { redact } from '#foundation/domain/redact.ts';
-import { html } from '#operate/show/html.ts';
+import { html } from '#foundation/markup/html.ts';
 import { errorReply, HttpError, json, textReply, type Reply } from '#operate/http/reply.ts';
 
 const CANARY = 'cAnArY9f31';

@@ -1,7 +1,7 @@
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
 import { auditSentence } from '#operate/show/audit.ts';
-import { table } from '#operate/show/cell.ts';
+import { table } from '#foundation/markup/cell.ts';
 import { shortTable } from '#operate/show/text.ts';
 import { findAudit, unreadableAudit } from './audit-source.ts';
 import { EXIT, textOption, UsageError, valueOption, type Call, type Command, type OptionValues } from '../command.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '#config/config.ts';
 import { counted } from '#foundation/domain/counted.ts';
-import { type Cell, faint, state } from '#operate/show/cell.ts';
+import { type Cell, faint, state } from '#foundation/markup/cell.ts';
 import { lineText } from '#operate/show/text.ts';
 import { EXIT, textOption, valueOption, type Call, type CliIo } from '../command.ts';
 import { daemonCommand } from '../daemon-command.ts';

@@ -1,7 +1,7 @@
 /** Terminal output of `opsd demo`: the addresses, and the current state in a few lines. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
 import { formatAge } from '#foundation/domain/time-text.ts';
-import { type Cell, faint, state, strong } from '#operate/show/cell.ts';
+import { type Cell, faint, state, strong } from '#foundation/markup/cell.ts';
 import { cutLine, label } from '#operate/show/text.ts';
 import { painter } from '../output.ts';
 import { actionLines, campaignLines, marked, policyLines, sourcesLine, upText, type StateData } from './state-lines.ts';

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { formatCount } from '#foundation/domain/counted.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { allowedOf, type Plan, type Proposal } from '#foundation/domain/plan.ts';
-import { lines, strong, type Cell } from '#operate/show/cell.ts';
+import { lines, strong, type Cell } from '#foundation/markup/cell.ts';
 import { planActions, planAuthority, planLimits, planSelection } from '#operate/show/plan.ts';
 import { factsText, shortTable } from '#operate/show/text.ts';
 import { painter, printable, textTable, type TextStyle } from '../output.ts';

@@ -3,7 +3,7 @@ import { runNumbersText } from '#foundation/domain/counted.ts';
 import { formatAge, formatSpan } from '#foundation/domain/time-text.ts';
 import type { ActionView, PolicyView } from '#operate/contract/policies.ts';
 import type { SourceView, StatusFacts, VerdictLevel } from '#operate/contract/status.ts';
-import { type Cell, faint, state, strong, type Tone } from '#operate/show/cell.ts';
+import { type Cell, faint, state, strong, type Tone } from '#foundation/markup/cell.ts';
 import { label } from '#operate/show/text.ts';
 
 /** `/api/v1/status`, with the lists of policies and actions. */

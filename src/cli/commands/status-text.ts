@@ -7,7 +7,7 @@ import type { IncidentView } from '#operate/contract/incidents.ts';
 import type { StoredPlanView } from '#operate/contract/plans.ts';
 import { incidentPath, planPath } from '#operate/contract/page-paths.ts';
 import { problemText, type Problem, type StatusFacts } from '#operate/contract/status.ts';
-import { type Cell, code, faint, state, strong } from '#operate/show/cell.ts';
+import { type Cell, code, faint, state, strong } from '#foundation/markup/cell.ts';
 import { label, lineText } from '#operate/show/text.ts';
 import { commandOfAction, pausedPolicy } from '#operate/situation/next-step.ts';
 import type { TextStyle } from '../output.ts';

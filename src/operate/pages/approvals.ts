@@ -6,8 +6,8 @@ import { mayUse } from '../http/access.ts';
 import { reasonInput } from './frame/fields.ts';
 import { pageCommand, formFor, type PageContext } from './frame/page.ts';
 import { planPath } from '../contract/page-paths.ts';
-import type { Cell, Html } from '../show/cell.ts';
-import { html } from '../show/html.ts';
+import type { Cell, Html } from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 
 /** Form that takes an approval back; for readers without the role, its command. */
 export function takeBackForm(context: PageContext, approval: { readonly id: string; readonly policy: string }): Cell {

@@ -27,8 +27,8 @@ import {
   table,
   timePiece,
   wide,
-} from '../show/cell.ts';
-import { clipped, html } from '../show/html.ts';
+} from '#foundation/markup/cell.ts';
+import { clipped, html } from '#foundation/markup/html.ts';
 
 export async function auditPage(context: PageContext): Promise<Reply> {
   const { query } = context;

@@ -32,9 +32,9 @@ import {
   type Tone,
   whole,
   wide,
-} from '../show/cell.ts';
-import { clipped, html } from '../show/html.ts';
-import { constantMarkup } from '../show/markup.ts';
+} from '#foundation/markup/cell.ts';
+import { clipped, html } from '#foundation/markup/html.ts';
+import { constantMarkup } from '#foundation/markup/markup.ts';
 import type { CanaryView } from '../contract/readings.ts';
 
 /** Number of messages of a canary. The API has more. */

@@ -2,8 +2,19 @@
 import type { Reply } from '../http/reply.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { policyLink } from '../show/policy-link.ts';
-import { blockText, type Cell, facts, idText, lines, moment, section, state, table, wide } from '../show/cell.ts';
-import { html } from '../show/html.ts';
+import {
+  blockText,
+  type Cell,
+  facts,
+  idText,
+  lines,
+  moment,
+  section,
+  state,
+  table,
+  wide,
+} from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 import type { ConfigurationView } from '../contract/status.ts';
 
 export function configurationPage(context: PageContext): Reply {

@@ -16,8 +16,8 @@ import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts'
 import { queueProblems } from './incidents.ts';
 import { deadLetterSheet } from '../show/dead-letter.ts';
 import { deadLetterPath, incidentPath } from '../contract/page-paths.ts';
-import { address, type Cell, idLink, moment, section, sub, table, wide } from '../show/cell.ts';
-import { html } from '../show/html.ts';
+import { address, type Cell, idLink, moment, section, sub, table, wide } from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 
 export async function deadLettersPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;

@@ -18,8 +18,8 @@ import {
   table,
   timeChart,
   wide,
-} from '../show/cell.ts';
-import { html } from '../show/html.ts';
+} from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 import type { FlowControlKeyView, FlowControlView } from '../contract/readings.ts';
 
 /** Maximum number of listed keys. */

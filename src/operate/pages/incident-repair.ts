@@ -3,7 +3,7 @@ import { planPath, policyPath } from '../contract/page-paths.ts';
 import type { IncidentView } from '../contract/incidents.ts';
 import type { NextStep } from '../situation/next-step.ts';
 import { policyLink } from '../show/policy-link.ts';
-import { link, state, sub, type Cell } from '../show/cell.ts';
+import { link, state, sub, type Cell } from '#foundation/markup/cell.ts';
 
 /** @param repair undefined: not known */
 export function whoRepairs(

@@ -24,8 +24,8 @@ import {
   incidentStoryPart,
 } from '../show/incident.ts';
 import { incidentPath, policyPath } from '../contract/page-paths.ts';
-import { type Cell, Html, nextStep } from '../show/cell.ts';
-import { clipped, html } from '../show/html.ts';
+import { type Cell, Html, nextStep } from '#foundation/markup/cell.ts';
+import { clipped, html } from '#foundation/markup/html.ts';
 import type { NextAction } from '../situation/next-step.ts';
 import type { IncidentDetail } from '../contract/incidents.ts';
 

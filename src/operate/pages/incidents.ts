@@ -11,8 +11,8 @@ import { whoRepairs } from './incident-repair.ts';
 import { readStatus } from '../api/status.ts';
 import type { Status } from '../api/stored-status.ts';
 import { incidentPath } from '../contract/page-paths.ts';
-import { address, type Cell, moment, numberColumn, section, sub, table, wide } from '../show/cell.ts';
-import { html } from '../show/html.ts';
+import { address, type Cell, moment, numberColumn, section, sub, table, wide } from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 
 export async function incidentsPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;

@@ -22,8 +22,8 @@ import {
   table,
   type Tone,
   wide,
-} from '../show/cell.ts';
-import { html } from '../show/html.ts';
+} from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 
 export async function messagesPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;

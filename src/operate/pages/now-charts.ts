@@ -15,7 +15,7 @@ import {
   type ChartValues,
   type Figures,
   type Look,
-} from '../show/cell.ts';
+} from '#foundation/markup/cell.ts';
 
 const DEFAULT: HistorySpan = '3h';
 

@@ -23,8 +23,8 @@ import {
   type Tone,
   whole,
   wide,
-} from '../show/cell.ts';
-import { clipped, html, long } from '../show/html.ts';
+} from '#foundation/markup/cell.ts';
+import { clipped, html, long } from '#foundation/markup/html.ts';
 import type { StoredPlanView } from '../contract/plans.ts';
 
 interface ActiveRow {

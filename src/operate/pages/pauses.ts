@@ -7,8 +7,8 @@ import { reasonInput, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, type PageContext, type PageRoute } from './frame/page.ts';
 import { policyPath } from '../contract/page-paths.ts';
 import type { Reply } from '../http/reply.ts';
-import type { Cell } from '../show/cell.ts';
-import { clipped, html } from '../show/html.ts';
+import type { Cell } from '#foundation/markup/cell.ts';
+import { clipped, html } from '#foundation/markup/html.ts';
 
 export const PAUSE_ROUTES: readonly PageRoute[] = [
   { path: '/pauses/add', method: 'POST', hasForm: true, handle: pause },

@@ -19,8 +19,8 @@ import {
   table,
   type Tone,
   wide,
-} from '../show/cell.ts';
-import { html } from '../show/html.ts';
+} from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 
 /** Maximum number of listed actions; the rest is counted. The API has all of them. */
 const MOST_LISTED = 50;

@@ -29,10 +29,10 @@ import {
   sub,
   timePiece,
   type Tone,
-} from '../show/cell.ts';
+} from '#foundation/markup/cell.ts';
 import { stepsText } from '../show/plan.ts';
 import { actText, CONSEQUENCE } from '../show/plan-acts.ts';
-import { clipped, html } from '../show/html.ts';
+import { clipped, html } from '#foundation/markup/html.ts';
 import type { StoredPlanDetail } from '../contract/plans.ts';
 
 export async function planPage(context: PageContext): Promise<Reply> {

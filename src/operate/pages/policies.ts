@@ -9,8 +9,19 @@ import type { Reply } from '../http/reply.ts';
 import { isShown, pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { campaigns } from '../show/campaigns.ts';
 import { policyLink } from '../show/policy-link.ts';
-import { type Cell, type Look, moment, section, state, sub, table, timePiece, type Tone, wide } from '../show/cell.ts';
-import { html, long } from '../show/html.ts';
+import {
+  type Cell,
+  type Look,
+  moment,
+  section,
+  state,
+  sub,
+  table,
+  timePiece,
+  type Tone,
+  wide,
+} from '#foundation/markup/cell.ts';
+import { html, long } from '#foundation/markup/html.ts';
 
 /** Maximum characters of a title. */
 const MOST_TITLE = 200;

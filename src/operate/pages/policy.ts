@@ -18,8 +18,20 @@ import { planPath } from '../contract/page-paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain } from './plan-parts.ts';
 import { modeOf, pendingTrigger, RUN_TONE, runStrip, type ShownRun } from './policies.ts';
-import { blockText, type Cell, facts, idLink, idText, moment, section, state, sub, table, wide } from '../show/cell.ts';
-import { clipped, html, long } from '../show/html.ts';
+import {
+  blockText,
+  type Cell,
+  facts,
+  idLink,
+  idText,
+  moment,
+  section,
+  state,
+  sub,
+  table,
+  wide,
+} from '#foundation/markup/cell.ts';
+import { clipped, html, long } from '#foundation/markup/html.ts';
 
 /** Maximum number of runs in the table. */
 const MOST_ROWS = 20;

@@ -3,7 +3,7 @@ import { counted } from '../api/format.ts';
 import { findAnything, isPlace, UNDERSTOOD, type Hit } from '../api/find.ts';
 import { incidentView } from '../api/incident-views.ts';
 import type { Reply } from '../http/reply.ts';
-import { link, list, paragraph, section, sub, type Cell } from '../show/cell.ts';
+import { link, list, paragraph, section, sub, type Cell } from '#foundation/markup/cell.ts';
 import { deadLetterPath, incidentPath, messagePath, planPath, policyPath } from '../contract/page-paths.ts';
 import { goTo, showPage, type PageContext } from './frame/page.ts';
 

@@ -21,8 +21,8 @@ import {
   type Tone,
   whole,
   wide,
-} from '../show/cell.ts';
-import { html } from '../show/html.ts';
+} from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 
 export function sourcesPage(context: PageContext): Reply {
   const { deps } = context;

@@ -6,8 +6,18 @@ import { readSpend } from '../api/spend.ts';
 import type { Reply } from '../http/reply.ts';
 import { queryFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { type Cell, figures, moment, numberColumn, section, state, table, timeChart, wide } from '../show/cell.ts';
-import { clipped, html } from '../show/html.ts';
+import {
+  type Cell,
+  figures,
+  moment,
+  numberColumn,
+  section,
+  state,
+  table,
+  timeChart,
+  wide,
+} from '#foundation/markup/cell.ts';
+import { clipped, html } from '#foundation/markup/html.ts';
 import type { AccountSpend } from '../contract/readings.ts';
 
 /** Maximum number of shown days. */

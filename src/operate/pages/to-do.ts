@@ -5,8 +5,8 @@ import type { Status } from '../api/stored-status.ts';
 import { planPath, policyPath } from '../contract/page-paths.ts';
 import type { StoredPlanView } from '../contract/plans.ts';
 import type { PolicyView } from '../contract/policies.ts';
-import { moment, state, type Cell } from '../show/cell.ts';
-import { clipped, html, message } from '../show/html.ts';
+import { moment, state, type Cell } from '#foundation/markup/cell.ts';
+import { clipped, html, message } from '#foundation/markup/html.ts';
 import { formFor, type PageContext } from './frame/page.ts';
 import { liftForm } from './pauses.ts';
 

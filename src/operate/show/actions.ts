@@ -1,7 +1,19 @@
 /** Table of actions, newest first. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
 import { policyLink } from './policy-link.ts';
-import { type Cell, empty, idText, moment, numberColumn, state, sub, table, type Tone, whole, wide } from './cell.ts';
+import {
+  type Cell,
+  empty,
+  idText,
+  moment,
+  numberColumn,
+  state,
+  sub,
+  table,
+  type Tone,
+  whole,
+  wide,
+} from '#foundation/markup/cell.ts';
 import type { ActionView } from '../contract/policies.ts';
 
 const ACTION_TONE: Readonly<Record<ActionView['outcome'], Tone>> = {

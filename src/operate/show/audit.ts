@@ -1,6 +1,6 @@
 /** Records of the audit log as sentences, and the records of one plan or run as one group. Pure. */
 import { counted, formatCount, runNumbersText } from '#foundation/domain/counted.ts';
-import { type Cell, idLink, idText, timePiece } from './cell.ts';
+import { type Cell, idLink, idText, timePiece } from '#foundation/markup/cell.ts';
 import { incidentPath, planPath } from '../contract/page-paths.ts';
 import { policyLink } from './policy-link.ts';
 

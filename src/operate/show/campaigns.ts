@@ -14,7 +14,7 @@ import {
   type Tone,
   whole,
   wide,
-} from './cell.ts';
+} from '#foundation/markup/cell.ts';
 import type { PolicyView } from '../contract/policies.ts';
 
 type Campaign = PolicyView['campaigns'][number];

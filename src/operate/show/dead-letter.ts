@@ -2,7 +2,18 @@
 import { formatCount } from '#foundation/domain/counted.ts';
 import { actions } from './actions.ts';
 import { incidentPath, messagePath } from '../contract/page-paths.ts';
-import { blockText, type Cell, type Facts, facts, faint, idLink, moment, notice, section, sub } from './cell.ts';
+import {
+  blockText,
+  type Cell,
+  type Facts,
+  facts,
+  faint,
+  idLink,
+  moment,
+  notice,
+  section,
+  sub,
+} from '#foundation/markup/cell.ts';
 import type { DeadLetterSample, DeadLetterView } from '../contract/dead-letters.ts';
 import type { ActionView } from '../contract/policies.ts';
 

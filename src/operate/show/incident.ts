@@ -34,7 +34,7 @@ import {
   type Tone,
   whole,
   wide,
-} from './cell.ts';
+} from '#foundation/markup/cell.ts';
 import type { IncidentDetail, IncidentView } from '../contract/incidents.ts';
 
 export function incidentSheet(incident: IncidentDetail, at: number, command: OwnCommand): Cell {

@@ -26,7 +26,7 @@ import {
   timePiece,
   type Tone,
   wide,
-} from './cell.ts';
+} from '#foundation/markup/cell.ts';
 import type { AttemptView, MessageDetail, MessageView, TimelineEvent, WorkflowRunView } from '../contract/messages.ts';
 
 export function messageSheet(detail: MessageDetail): { readonly title: string; readonly content: Cell } {

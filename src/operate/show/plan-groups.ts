@@ -1,7 +1,17 @@
 /** Entries of a plan that are alike: one row for each destination and reason, with a sample. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
 import type { Plan, Proposal } from '#foundation/domain/plan.ts';
-import { type Cell, idLink, moment, numberColumn, sub, type Table, table, timePiece, wide } from './cell.ts';
+import {
+  type Cell,
+  idLink,
+  moment,
+  numberColumn,
+  sub,
+  type Table,
+  table,
+  timePiece,
+  wide,
+} from '#foundation/markup/cell.ts';
 import { deadLetterPath } from '../contract/page-paths.ts';
 
 type Entry = Extract<Proposal, { readonly dlqId: string }>;

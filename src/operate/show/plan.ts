@@ -27,7 +27,7 @@ import {
   type Facts,
   type Table,
   type TableOptions,
-} from './cell.ts';
+} from '#foundation/markup/cell.ts';
 
 /** @param mostChecks maximum number of listed checks; the rest is counted */
 export function planAuthority(plan: Plan, mostChecks = Infinity): Facts['rows'] {

@@ -1,6 +1,15 @@
 /** Renders what people read as text for terminals and files. Markup that only a page has is left out. Pure. */
 import { formatAge, formatElapsed, formatTime, machineTime } from '#foundation/domain/time-text.ts';
-import { faint, Html, type Cell, type Facts, type Piece, type Table, type Tone, type ChartValues } from './cell.ts';
+import {
+  faint,
+  Html,
+  type Cell,
+  type Facts,
+  type Piece,
+  type Table,
+  type Tone,
+  type ChartValues,
+} from '#foundation/markup/cell.ts';
 import { painter, printable, type Style, type TextStyle } from './terminal.ts';
 import { listTable, textWidth } from './text-table.ts';
 

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { AUDIT_KINDS, auditGroups, auditSentence, outcomesText, type AuditFields } from '#operate/show/audit.ts';
-import { table } from '#operate/show/cell.ts';
-import { html } from '#operate/show/html.ts';
+import { table } from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 import { shortTable } from '#operate/show/text.ts';
 
 const textOf = (record: AuditFields): string =>

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formatElapsed } from '#foundation/domain/time-text.ts';
 import type { AttemptView, MessageView } from '#operate/contract/messages.ts';
-import { axisOf, placeOf } from '#operate/show/gantt.ts';
-import { html } from '#operate/show/html.ts';
+import { axisOf, placeOf } from '#foundation/markup/gantt.ts';
+import { html } from '#foundation/markup/html.ts';
 import { messageSheet } from '#operate/show/message.ts';
 import { sheetText } from '#operate/show/text.ts';
 

@@ -1,21 +1,8 @@
-/** Style sheet and script of the pages, at addresses with a hash of their content, so that browsers may cache them. */
-import { createHash } from 'node:crypto';
+/** Style sheet and script of the pages. */
 import { readFileSync } from 'node:fs';
+import { asset, ASSET_HEADERS, STYLE_SHEET } from '#foundation/markup/document.ts';
 import type { Route } from '../../http/route.ts';
-import { STYLE } from './style.ts';
 
-interface Asset {
-  readonly path: string;
-  readonly contentType: string;
-  readonly body: string;
-}
-
-function asset(extension: string, contentType: string, body: string): Asset {
-  const hash = createHash('sha256').update(body).digest('hex').slice(0, 16);
-  return { path: `/assets/opsd-${hash}.${extension}`, contentType: `${contentType}; charset=utf-8`, body };
-}
-
-export const STYLE_SHEET = asset('css', 'text/css', STYLE);
 export const SCRIPT = asset(
   'js',
   'text/javascript',
@@ -26,11 +13,5 @@ export const ASSET_ROUTES: readonly Route<unknown>[] = [STYLE_SHEET, SCRIPT].map
   path,
   method: 'GET',
   isPublic: true,
-  handle: () => ({
-    status: 200,
-    contentType,
-    body,
-    headers: { 'Cache-Control': 'public, max-age=31536000, immutable' },
-    compress: true,
-  }),
+  handle: () => ({ status: 200, contentType, body, headers: ASSET_HEADERS, compress: true }),
 }));

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HttpError, type Reply } from '../../http/reply.ts';
 import { addressOf, canSignIn, showPage, type PageRequest } from './page.ts';
-import { html, message } from '../../show/html.ts';
+import { html, message } from '#foundation/markup/html.ts';
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad request',

@@ -1,8 +1,8 @@
 /** Fields of forms, and their values. */
 import { HttpError } from '../../http/reply.ts';
-import type { Cell } from '../../show/cell.ts';
-import { html } from '../../show/html.ts';
-import { constantMarkup } from '../../show/markup.ts';
+import type { Cell } from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
+import { constantMarkup } from '#foundation/markup/markup.ts';
 
 const MAX_REASON = 500;
 

@@ -1,8 +1,8 @@
 /** Form of filters. They are in the address of the page, so that it can be shared. */
 import type { ContractRoute, QueryOf } from '../../contract/route.ts';
 import { readQuery } from '../../http/query.ts';
-import type { Html } from '../../show/cell.ts';
-import { html } from '../../show/html.ts';
+import type { Html } from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 
 /** Parameters of a page for the view behind it: without empty fields, and without those of the page itself. */
 export function queryFilters(query: URLSearchParams): URLSearchParams {

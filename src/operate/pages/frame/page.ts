@@ -7,10 +7,11 @@ import { formToken } from '../../http/form-token.ts';
 import type { ListenerRequest } from '../../http/http-listener.ts';
 import type { Reply } from '../../http/reply.ts';
 import type { Route, RouteContext } from '../../http/route.ts';
-import { timePiece, type Cell, type Html } from '../../show/cell.ts';
-import { html } from '../../show/html.ts';
+import { timePiece, type Cell, type Html } from '#foundation/markup/cell.ts';
+import { documentHtml, pageHeaders } from '#foundation/markup/document.ts';
+import { html } from '#foundation/markup/html.ts';
 import type { Tour } from '../../show/tour.ts';
-import { SCRIPT, STYLE_SHEET } from './assets.ts';
+import { SCRIPT } from './assets.ts';
 import { tourPiece } from './tour.ts';
 
 interface PageLink {
@@ -28,18 +29,6 @@ export type PageRoute = Route<PageDeps>;
 export type PageContext = RouteContext<PageDeps>;
 /** Request of a page that may have no route. */
 export type PageRequest = Omit<PageContext, 'id'>;
-
-/** Content security policy: style sheet and script of the daemon itself, forms to itself, and nothing else. */
-const PAGE_CSP = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "script-src 'self'",
-  "connect-src 'self'",
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ');
 
 const GROUPS = [
   [
@@ -89,12 +78,7 @@ interface Page {
   readonly continueAt?: string;
 }
 
-/** Headers of every page. The referrer stays within the daemon: browsers derive the origin of a form from it. */
-const PAGE_HEADERS = {
-  'Content-Security-Policy': PAGE_CSP,
-  'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'same-origin',
-};
+const PAGE_HEADERS = pageHeaders(["script-src 'self'", "connect-src 'self'"]);
 
 export function showPage(context: PageRequest, page: Page): Reply {
   return {
@@ -106,56 +90,44 @@ export function showPage(context: PageRequest, page: Page): Reply {
   };
 }
 
-const ICON =
-  "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Crect%20width='16'%20height='16'%20rx='3'%20fill='%230b57c2'/%3E%3Cpath%20d='M3%209h2l2-5%202%208%202-5h2'%20fill='none'%20stroke='white'%20stroke-width='1.6'/%3E%3C/svg%3E";
-
 function layout(context: PageRequest, page: Page): Html {
   const { version, replica, startedAt, links, clock, tour } = context.deps;
   const { title, windowTitle, continueAt } = page;
   const at = clock.now();
   const refreshSeconds = page.isStill === true ? undefined : refreshOf(context.query);
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        ${continueAt !== undefined && html`<meta http-equiv="refresh" content="0; url=${continueAt}" />`}
-        ${
-          refreshSeconds !== undefined &&
-          html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}" /></noscript>`
-        }
-        <meta name="description" content="${title}: messages, workflow runs, and policies of the accounts of opsd" />
-        <title>${windowTitle ?? title} · opsd</title>
-        <link rel="icon" href="${ICON}" />
-        <link rel="stylesheet" href="${STYLE_SHEET.path}" />
-        <script src="${SCRIPT.path}" defer></script>
-      </head>
-      <body data-refresh="${refreshSeconds}">
-        <a class="skip" href="#main">Skip to the content</a>
-        <header class="top">${navigation(page, accountOf(context))} ${SEARCH} ${who(context)}</header>
-        <main id="main" class="page">
-          ${tour !== undefined && tourPiece(tour, context.caller, addressOf(context))}
-          <div class="head">
-            <h1>${page.heading ?? title}</h1>
-            <div class="tools">
-              ${page.section !== undefined && !OF_ALL.includes(page.section) && accountMenu(context)} ${page.tools}
-              <span>${timePiece(at)} <span data-zone></span></span>
-              ${page.isStill !== true && refreshLink(addressOf(context), refreshSeconds)}
-            </div>
+  return documentHtml({
+    title: `${windowTitle ?? title} · opsd`,
+    description: `${title}: messages, workflow runs, and policies of the accounts of opsd`,
+    head: html`${continueAt !== undefined && html`<meta http-equiv="refresh" content="0; url=${continueAt}" />`}
+      ${
+        refreshSeconds !== undefined &&
+        html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}" /></noscript>`
+      }
+      <script src="${SCRIPT.path}" defer></script>`,
+    refresh: refreshSeconds,
+    body: html`<header class="top">${navigation(page, accountOf(context))} ${SEARCH} ${who(context)}</header>
+      <main id="main" class="page">
+        ${tour !== undefined && tourPiece(tour, context.caller, addressOf(context))}
+        <div class="head">
+          <h1>${page.heading ?? title}</h1>
+          <div class="tools">
+            ${page.section !== undefined && !OF_ALL.includes(page.section) && accountMenu(context)} ${page.tools}
+            <span>${timePiece(at)} <span data-zone></span></span>
+            ${page.isStill !== true && refreshLink(addressOf(context), refreshSeconds)}
           </div>
-          ${page.lead !== undefined && html`<p class="lead">${page.lead}</p>`} ${page.main}
-        </main>
-        <footer class="page foot">
-          <p>
-            opsd ${version} · up ${formatSpan(at - startedAt)}${replica !== undefined && ` · replica ${replica.name}`}
-          </p>
-          ${commandsHint(context)}
-          <ul class="links">
-            ${[...OWN_LINKS, ...links].map(link)}
-          </ul>
-        </footer>
-      </body>
-    </html> `;
+        </div>
+        ${page.lead !== undefined && html`<p class="lead">${page.lead}</p>`} ${page.main}
+      </main>
+      <footer class="page foot">
+        <p>
+          opsd ${version} · up ${formatSpan(at - startedAt)}${replica !== undefined && ` · replica ${replica.name}`}
+        </p>
+        ${commandsHint(context)}
+        <ul class="links">
+          ${[...OWN_LINKS, ...links].map(link)}
+        </ul>
+      </footer>`,
+  });
 }
 
 /** Once for all commands of the pages, in place of an option in each of them. */

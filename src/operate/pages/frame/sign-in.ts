@@ -4,8 +4,8 @@ import { readForm, readOpenForm } from '../../http/form.ts';
 import type { Reply } from '../../http/reply.ts';
 import { setSessionCookie } from '../../http/session-cookie.ts';
 import { canSignIn, goTo, showPage, type PageContext, type PageRoute } from './page.ts';
-import type { Html } from '../../show/cell.ts';
-import { html } from '../../show/html.ts';
+import type { Html } from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 
 export const SIGN_IN_ROUTES: readonly PageRoute[] = [
   { path: '/sign-in', method: 'GET', isPublic: true, handle: signInPage },

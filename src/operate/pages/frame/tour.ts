@@ -1,8 +1,8 @@
 /** Remark and buttons above the content of every page, from the program that starts the daemon. */
 import { mayUse, type Caller } from '../../http/access.ts';
 import { formToken } from '../../http/form-token.ts';
-import type { Html } from '../../show/cell.ts';
-import { html } from '../../show/html.ts';
+import type { Html } from '#foundation/markup/cell.ts';
+import { html } from '#foundation/markup/html.ts';
 import type { Tour } from '../../show/tour.ts';
 
 /** @param next address of the page; a button returns to it */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { html } from '#operate/show/html.ts';
-import { constantMarkup } from '#operate/show/markup.ts';
+import { html } from '#foundation/markup/html.ts';
+import { constantMarkup } from '#foundation/markup/markup.ts';
 
 describe('html', () => {
   test('escapes text and attribute values', () => {

@@ -1,9 +1,9 @@
 /** Charts: their numbers are those they are given, a missing value is a gap, and no text becomes markup. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bars, strip, timeChart, trend, type TimeChart } from '#operate/show/cell.ts';
-import { barsPath, linePath, stacked, timeTicks, valueTicks } from '#operate/show/chart-paths.ts';
-import { sparkHtml, stripHtml, timeChartHtml } from '#operate/show/chart.ts';
+import { bars, strip, timeChart, trend, type TimeChart } from '#foundation/markup/cell.ts';
+import { barsPath, linePath, stacked, timeTicks, valueTicks } from '#foundation/markup/chart-paths.ts';
+import { sparkHtml, stripHtml, timeChartHtml } from '#foundation/markup/chart.ts';
 
 const FROM = Date.UTC(2026, 10, 26, 18, 30);
 const CHART: TimeChart = timeChart({

@@ -2,7 +2,7 @@
  * Attempts, waits and callbacks of messages as bars over one time scale. A long wait would make attempts invisible: it is
  * cut, with its length in words. Pure.
  */
-import { formatElapsed } from '#foundation/domain/time-text.ts';
+import { formatElapsed } from '../domain/time-text.ts';
 import type { Gantt, GanttBar, GanttRow, Html } from './cell.ts';
 import { fixed } from './chart-paths.ts';
 import { svg } from './chart.ts';

@@ -1,6 +1,6 @@
 /** Templates of markup. Every text in them is redacted and escaped. */
-import { redactKept } from '#foundation/domain/redact.ts';
-import { ownText } from '#foundation/platform/memo.ts';
+import { redactKept } from '../domain/redact.ts';
+import { ownText } from '../platform/memo.ts';
 import { Html } from './cell.ts';
 
 type Plain = Html | string | number | undefined | false;

@@ -2,10 +2,10 @@
  * HTML without injection: every value in an `html` template is redacted and escaped, unless it is the result of another
  * template. Safe in text and in quoted attributes. Never put a value into a tag name, a style or a script.
  */
-import { formatCount } from '#foundation/domain/counted.ts';
-import { redact, redactKept, startOf } from '#foundation/domain/redact.ts';
-import { formatAge, formatElapsed, formatTime, machineTime } from '#foundation/domain/time-text.ts';
-import { ownText } from '#foundation/platform/memo.ts';
+import { formatCount } from '../domain/counted.ts';
+import { redact, redactKept, startOf } from '../domain/redact.ts';
+import { formatAge, formatElapsed, formatTime, machineTime } from '../domain/time-text.ts';
+import { ownText } from '../platform/memo.ts';
 import { sparkHtml, stripHtml, timeChartHtml } from './chart.ts';
 import { ganttHtml } from './gantt.ts';
 import { constantMarkup, filled, renderPlain } from './markup.ts';
