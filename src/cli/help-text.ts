@@ -9,26 +9,43 @@ export function byFirstWord<T extends Pick<Command, 'name'>>(
   return Map.groupBy(commands, ({ name }) => name.split(' ')[0]!);
 }
 
-/** @param nouns what the nouns of two-word commands name */
-export function overallHelp(commands: readonly Command[], nouns: Readonly<Record<string, string>>): string {
-  const rows = [...byFirstWord(commands)].map(([word, named]): [string, string] => {
-    const own = named.find(({ name }) => name === word);
-    const verbs = verbsOf(word, named).join(', ');
-    if (own === undefined) return [`${word} VERB`, `${nouns[word]}: ${verbs}.`];
-    return [word, verbs === '' ? own.summary : `${own.summary} Verbs: ${verbs}.`];
-  });
+/**
+ * @param groups commands by what someone wants to do
+ * @param nouns what the nouns of two-word commands name
+ */
+export function overallHelp(
+  groups: Readonly<Record<string, readonly Command[]>>,
+  nouns: Readonly<Record<string, string>>,
+): string {
+  const rows = Object.values(groups).map((commands) => [...byFirstWord(commands)].map((row) => rowOf(row, nouns)));
+  const width = leftWidth(rows.flat());
   return [
-    'opsd watches accounts of a message delivery, workflow and search service: metrics, traces, and repairs by policy.',
+    ...wrapped(
+      'opsd watches accounts of a message delivery, workflow and search service: metrics, traces, and repairs by policy. Without a command, it says what to do next in this folder.',
+    ),
     '',
     'Usage: opsd COMMAND [OPTION…]',
+    ...Object.keys(groups).flatMap((title, index) => ['', `${title}:`, ...columns(rows[index]!, width)]),
     '',
-    'Commands:',
-    ...columns(rows),
-    '',
-    'Exit codes: 0 success, 1 failure, 2 changes pending, 3 held or findings, 4 stopped by a guard, 64 wrong usage.',
-    'Data goes to stdout, everything else to stderr. NO_COLOR is honored. More: opsd help COMMAND',
+    ...wrapped('Options and examples: opsd help COMMAND'),
+    ...wrapped(
+      'Exit codes: 0 success, 1 failure, 2 changes pending, 3 held or findings, 4 stopped by a guard, 5 nothing left to do, 64 wrong usage.',
+    ),
+    ...wrapped('Data goes to stdout, everything else to stderr. NO_COLOR is honored.'),
     '',
   ].join('\n');
+}
+
+/** Commands with one first word, and their verbs. */
+function rowOf(
+  [word, named]: readonly [string, readonly Command[]],
+  nouns: Readonly<Record<string, string>>,
+): readonly [string, string] {
+  const own = named.find(({ name }) => name === word);
+  const { names } = own?.operands ?? {};
+  const verbs = [...(typeof names === 'object' ? names : []), ...verbsOf(word, named)];
+  const what = nouns[word] ?? own!.summary.replace(/\.$/, '');
+  return [word, verbs.length === 0 ? `${what}.` : `${what}: ${verbs.join(', ')}.`];
 }
 
 /** Help of a noun: its verbs. */
@@ -55,8 +72,8 @@ export function commandHelp(command: Command, verbs: readonly Command[]): string
   return [
     command.summary,
     '',
-    `Usage: ${usage.join(' ')}`,
-    ...(command.details === undefined ? [] : ['', command.details]),
+    ...wrapped(`Usage: ${usage.join(' ')}`),
+    ...(command.details === undefined ? [] : ['', ...command.details.split('\n').flatMap((text) => wrapped(text))]),
     ...(verbs.length === 0 ? [] : ['', ...verbSection(verbs)]),
     '',
     'Options:',
@@ -81,12 +98,34 @@ function synopsis(name: string, spec: OptionSpec): string {
   return `${short}--${name}${spec.value === undefined ? '' : ` ${spec.value}`}`;
 }
 
+/** Columns of the help. */
+const WIDTH = 80;
 /** A longer left side has a line of its own. */
-const WIDEST_LEFT = 40;
+const WIDEST_LEFT = 28;
 
-function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length).filter((length) => length <= WIDEST_LEFT));
-  return rows.flatMap(([left, right]) =>
-    left.length <= width ? [`  ${left.padEnd(width)}  ${right}`] : [`  ${left}`, `  ${' '.repeat(width)}  ${right}`],
-  );
+function leftWidth(rows: readonly (readonly [string, string])[]): number {
+  return Math.max(...rows.map(([left]) => left.length).filter((length) => length <= WIDEST_LEFT));
+}
+
+function columns(rows: readonly (readonly [string, string])[], width = leftWidth(rows)): string[] {
+  return rows.flatMap(([left, right]) => {
+    const texts = wrapped(right, WIDTH - width - 4);
+    const lefts = left.length <= width ? [left] : [left, ''];
+    const first = lefts.length - 1;
+    return [
+      ...lefts.slice(0, first).map((text) => `  ${text}`),
+      ...texts.map((text, index) => `  ${(index === 0 ? lefts[first]! : '').padEnd(width)}  ${text}`),
+    ];
+  });
+}
+
+/** Lines of at most `width` columns, unless a word is longer. */
+function wrapped(text: string, width = WIDTH): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
 }

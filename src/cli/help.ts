@@ -2,7 +2,7 @@
 import { nearest } from '#foundation/domain/suggest.ts';
 import { EXIT, UsageError, type Command } from './command.ts';
 import { byFirstWord, commandHelp, nounHelp, overallHelp, verbsOf } from './help-text.ts';
-import { COMMANDS, NOUNS, type ListedCommand } from './index.ts';
+import { COMMAND_GROUPS, COMMANDS, NOUNS, type ListedCommand } from './index.ts';
 
 const helpCommand: Command = {
   name: 'help',
@@ -16,11 +16,12 @@ const helpCommand: Command = {
   },
 };
 
-/** All commands, in the order of the help. */
-export const ALL_COMMANDS: readonly ListedCommand[] = [
-  ...COMMANDS,
-  { name: helpCommand.name, load: () => Promise.resolve(helpCommand) },
-];
+const HELP: ListedCommand = { name: helpCommand.name, load: () => Promise.resolve(helpCommand) };
+
+const GROUPS = { ...COMMAND_GROUPS, 'Look something up': [HELP, ...COMMAND_GROUPS['Look something up']!] };
+
+/** All commands. */
+export const ALL_COMMANDS: readonly ListedCommand[] = [...COMMANDS, HELP];
 
 const BY_WORD = byFirstWord(ALL_COMMANDS);
 
@@ -59,7 +60,10 @@ export function topicOf([word = '', verb]: readonly string[]): readonly string[]
 
 /** Help of the named command or noun; without words, of the program. */
 export async function helpOf(words: readonly string[]): Promise<string> {
-  if (words.length === 0) return overallHelp(await loaded(ALL_COMMANDS), NOUNS);
+  if (words.length === 0) {
+    const groups = Object.entries(GROUPS).map(async ([title, commands]) => [title, await loaded(commands)]);
+    return overallHelp(Object.fromEntries(await Promise.all(groups)) as Record<string, readonly Command[]>, NOUNS);
+  }
   const { command, topic, args } = await namedCommand(words);
   if (args.length > 0) throw new UsageError(`help does not take '${args[0]}'`);
   const [noun = ''] = topic;

@@ -21,10 +21,10 @@ export const apiCommand: Command = {
     ...DAEMON_OPTIONS,
   },
   details:
-    'Without OPERATION it lists the operations, and without KEY=VALUE, with --help, the keys of the operation. Arrays and\n' +
-    'objects are JSON; a list is also a,b. -o json prints the response unchanged; only tokens are replaced by [secret].\n' +
-    'The daemon sends the operation: with its credentials, its request budget, and for a write its audit log. Without a\n' +
-    'running daemon, --config FILE sends it from this process. A write asks first. Exit code: 0 if the service accepted\n' +
+    'Without OPERATION it lists the operations, and without KEY=VALUE, with --help, the keys of the operation. Arrays and ' +
+    'objects are JSON; a list is also a,b. -o json prints the response unchanged; only tokens are replaced by [secret]. ' +
+    'The daemon sends the operation: with its credentials, its request budget, and for a write its audit log. Without a ' +
+    'running daemon, --config FILE sends it from this process. A write asks first.\nExit code: 0 if the service accepted ' +
     'it, 1 if not.',
   examples: [
     'opsd api list-logs state=ERROR count=20 -o json',

@@ -17,10 +17,10 @@ export const applyCommand = daemonCommand({
   operands: { usage: 'PLAN', min: 1, max: 1, names: 'plan' },
   options: { reason: REASON_OPTION, yes: YES_OPTION },
   details:
-    'PLAN is the id that opsd plan printed. The daemon lists everything again and checks all guards: a plan can only\n' +
-    'shrink. One step of it runs now, once. If approval is required, this also approves the whole plan: later runs do\n' +
-    'the rest. A plan that a guard holds is not changed: opsd approve lets runs do it after the hold. Ctrl-C stops\n' +
-    'after the request in flight. Exit code: 0 if it acted, 3 if a guard held it, 4 if a guard aborted or halted it,\n' +
+    'PLAN is the id that opsd plan printed. The daemon lists everything again and checks all guards: a plan can only ' +
+    'shrink. One step of it runs now, once. If approval is required, this also approves the whole plan: later runs do ' +
+    'the rest. A plan that a guard holds is not changed: opsd approve lets runs do it after the hold. Ctrl-C stops ' +
+    'after the request in flight.\nExit code: 0 if it acted, 3 if a guard held it, 4 if a guard aborted or halted it, ' +
     '5 if nothing was left to do, 1 on an error.',
   examples: ['opsd apply 9f3c2a', "opsd apply 9f3c2a --yes --reason 'the destination is repaired'"],
   async answer(call, findDaemon) {

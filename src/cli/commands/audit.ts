@@ -26,8 +26,8 @@ export const auditCommand: Command = {
     output: { ...OUTPUT_OPTION, value: 'table|json|yaml|jsonl' },
   },
   details:
-    'Reads the file next to the store and its segments; the daemon may run. verify checks the chain of hashes from the\n' +
-    'first line to the last, and compares its end with the head in the store. If it finds a fault, it prints the\n' +
+    'Reads the file next to the store and its segments; the daemon may run. verify checks the chain of hashes from the ' +
+    'first line to the last, and compares its end with the head in the store. If it finds a fault, it prints the ' +
     'line and exits with 3.',
   examples: ['opsd audit --since 2h --policy resume-billing', 'opsd audit verify'],
   async run(call) {

@@ -9,7 +9,7 @@ export const cancelCommand = daemonCommand({
   operands: { usage: 'PLAN', min: 1, max: 1, names: 'plan' },
   options: { reason: REASON_OPTION, yes: YES_OPTION },
   details:
-    'The request in flight finishes, and outcomes are still verified. A cancelled plan cannot be continued. To stop it\n' +
+    'The request in flight finishes, and outcomes are still verified. A cancelled plan cannot be continued. To stop it ' +
     'for a while: opsd pause --policy manual:PLAN. To stop a policy: opsd pause --policy POLICY.',
   examples: ["opsd cancel 9f3c2a77b1 --reason 'wrong label'", "opsd cancel 9f3c2a77b1 --reason 'wrong label' --yes"],
   async answer(call, findDaemon) {

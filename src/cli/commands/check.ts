@@ -21,8 +21,8 @@ export const checkCommand: Command = {
   },
   details:
     'Prints every problem as file:line:column with its fix, else the effective settings. The verdict is the last line.\n' +
-    'Exit code: 0 if the configuration is valid and no connection failed, else 1. Estimates series, calls and bytes a\n' +
-    'day, and warns if they exceed the limits. --connect reads one entry of the workflow DLQ with each token, and an\n' +
+    'Exit code: 0 if the configuration is valid and no connection failed, else 1. Estimates series, calls and bytes a ' +
+    'day, and warns if they exceed the limits. --connect reads one entry of the workflow DLQ with each token, and an ' +
     'hour of statistics with the password.',
   examples: ['opsd check opsd.yaml', 'opsd check --connect -o json opsd.yaml'],
   async run({ io, values, positionals }) {

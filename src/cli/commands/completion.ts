@@ -4,11 +4,11 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 export const completionCommand: Command = {
   name: 'completion',
-  summary: 'Print a script that completes commands, options and names in a shell.',
+  summary: 'Print a script for completion in a shell.',
   operands: { usage: SHELLS.join('|'), min: 1, max: 1, names: SHELLS },
   options: {},
   details:
-    'Completes names of accounts, policies, plans, incidents and flow-control keys from the daemon; without a daemon only\n' +
+    'Completes names of accounts, policies, plans, incidents and flow-control keys from the daemon; without a daemon only ' +
     'commands and options. For one user, ~/.bashrc or ~/.zshrc has: source <(opsd completion bash)',
   examples: ['opsd completion bash > /etc/bash_completion.d/opsd', 'opsd completion fish | source'],
   run({ io, positionals }) {

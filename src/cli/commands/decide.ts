@@ -16,8 +16,8 @@ export const approveCommand = daemonCommand({
   operands: { usage: 'PLAN', min: 1, max: 1, names: 'plan' },
   options: OPTIONS,
   details:
-    'The runs of the policy then apply it, the first of them at once: exactly the shown actions, under all guards. If a\n' +
-    'guard holds it, they act when the hold ends. opsd reject takes the approval back.\n' +
+    'The runs of the policy then apply it, the first of them at once: exactly the shown actions, under all guards. If a ' +
+    'guard holds it, they act when the hold ends. opsd reject takes the approval back. ' +
     'The status page and GET /api/v1/plans list the pending plans. To stop it again: opsd pause --policy POLICY.',
   examples: ['opsd approve 9f3c2a', "opsd approve 9f3c2a --yes --reason 'read it with the team'"],
   answer: async (call, findDaemon) => decide(call, await findDaemon(), 'approve'),
@@ -29,7 +29,7 @@ export const rejectCommand = daemonCommand({
   operands: { usage: 'PLAN', min: 1, max: 1, names: 'plan' },
   options: OPTIONS,
   details:
-    'After the request in flight, nothing more is sent for an approved plan.\n' +
+    'After the request in flight, nothing more is sent for an approved plan. ' +
     'The policy continues and makes another plan later. To stop it: opsd pause --policy POLICY.',
   examples: ['opsd reject 9f3c2a', "opsd reject 9f3c2a --yes --reason 'the runs are obsolete'"],
   answer: async (call, findDaemon) => decide(call, await findDaemon(), 'reject'),

@@ -40,7 +40,7 @@ export const dlqListCommand: Command = {
     ...LIST_OPTIONS,
   },
   details:
-    'The daemon answers from its last reading of the workflow DLQ, and from the failure callbacks for the message DLQ,\n' +
+    'The daemon answers from its last reading of the workflow DLQ, and from the failure callbacks for the message DLQ, ' +
     'which cannot be listed. No request is sent to the service.',
   examples: ['opsd dlq list --since 2h --label billing', 'opsd dlq list --incident 3f2a91bc0d -o name'],
   run: (call) =>

@@ -11,9 +11,9 @@ export const dlqResumeCommand: Command = {
   operands: { usage: '[ID…]', min: 0, max: Infinity },
   options: RESUME_OPTIONS,
   details:
-    'Makes a manual plan, shows it, asks, and applies its first step. The daemon sends the next steps when the earlier\n' +
+    'Makes a manual plan, shows it, asks, and applies its first step. The daemon sends the next steps when the earlier ' +
     'ones are verified, under all guards and caps. At least one dlqId or one filter is required; a time is no filter.\n' +
-    'Exit code: 0 if it acted, 3 if a guard held it, 4 if a guard aborted it, 1 on an error. With --wait: 0 if every\n' +
+    'Exit code: 0 if it acted, 3 if a guard held it, 4 if a guard aborted it, 1 on an error. With --wait: 0 if every ' +
     'run is verified, 3 if one failed again, is unknown or is left, 4 if the plan was cancelled.',
   examples: [
     "opsd dlq resume --label billing --since 2h --reason 'the outage is over'",
@@ -43,12 +43,12 @@ export const dlqDeleteCommand: Command = {
   operands: { usage: '[ID…]', min: 0, max: Infinity },
   options: DELETE_OPTIONS,
   details:
-    'Makes a manual plan, shows it, asks, and applies it. Workflow runs are archived first. Messages are those of failure\n' +
-    'callbacks; for others use opsd dlq prune. A filter of only one DLQ decides which one is meant; for ids the daemon\n' +
-    'finds out. At least one id or one filter is required; a time is no filter. Exit codes: those of opsd dlq resume.',
+    'Makes a manual plan, shows it, asks, and applies it. Workflow runs are archived first. Messages are those of failure ' +
+    'callbacks; for others use opsd dlq prune. A filter of only one DLQ decides which one is meant; for ids the daemon ' +
+    'finds out. At least one id or one filter is required; a time is no filter.\nExit codes: those of opsd dlq resume.',
   examples: [
     "opsd dlq delete dlq-8812 --reason 'test run'",
-    "opsd dlq delete --workflow-url https://app.example.com/old --reason 'workflow is gone' --set limits.maxPerRun=500",
+    "opsd dlq delete --workflow-url https://example.com/old --reason 'it is gone'",
   ],
   run(call) {
     const action = deleteActionOf(call);
@@ -62,12 +62,12 @@ export const dlqPruneCommand: Command = {
   summary: 'Delete old messages of the DLQ by filters, without a list.',
   options: PRUNE_OPTIONS,
   details:
-    'The service cannot list these messages, so the plan shows only the filters and the largest number. At most\n' +
+    'The service cannot list these messages, so the plan shows only the filters and the largest number. At most ' +
     'limits.maxPerRun messages are deleted; the first request deletes one. --to-date and a filter are required.\n' +
     'Exit codes: those of opsd dlq resume.',
   examples: [
     "opsd dlq prune --label newsletter --to-date 14d --reason 'too old to send'",
-    'opsd dlq prune --destination https://old.example.com/a --to-date 2026-11-01 --set limits.maxPerRun=900 --reason gone',
+    'opsd dlq prune --label ads --to-date 14d --set limits.maxPerRun=9 --reason old',
   ],
   run: (call) => runManualPlan(call, selectionOf(call, 'prune')),
 };

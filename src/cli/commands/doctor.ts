@@ -10,13 +10,13 @@ import type { Running } from './doctor-daemon.ts';
 
 export const doctorCommand = daemonCommand({
   name: 'doctor',
-  summary: 'Check addresses, credentials, clock, names, webhooks, Prometheus and the store, each with its fix.',
+  summary: 'Check addresses, credentials, clock, webhooks and the store.',
   options: {
     prometheus: valueOption('URL', 'Also check that this Prometheus scrapes the daemon.'),
   },
   details:
-    'Works with and without a running daemon; with --url it checks only that daemon. It sends GET and HEAD requests, and\n' +
-    'changes nothing. Exit code: 0 if all is well, 3 if there are findings.',
+    'Works with and without a running daemon; with --url it checks only that daemon. It sends GET and HEAD requests, and ' +
+    'changes nothing.\nExit code: 0 if all is well, 3 if there are findings.',
   examples: ['opsd doctor --config opsd.yaml', 'opsd doctor --prometheus http://127.0.0.1:9090 -o json'],
   async answer(call) {
     const checks = await allChecks(call);

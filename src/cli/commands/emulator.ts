@@ -57,7 +57,7 @@ export const emulatorCommand: Command = {
   },
   details:
     'Tokens and passwords here are test values. When ready, it prints one JSON line to stdout:\n' +
-    '{"url":"http://127.0.0.1:8080","account":"7d8a1f5e-…","signingKeys":{"current":"…","next":"…"}}\n' +
+    '{"url":"http://127.0.0.1:8080","account":"7d8a…","signingKeys":{"current":"…"}}\n' +
     'SIGINT and SIGTERM stop it.\n' +
     'GET /-/openapi.json, without credentials, is the OpenAPI document of both APIs.',
   examples: ['opsd emulator --listen 127.0.0.1:8080 --token secret', 'opsd emulator --openapi > openapi.json'],

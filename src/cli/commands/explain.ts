@@ -7,11 +7,11 @@ import { painter, printable, textTable, usesColor, type Style } from '../output.
 
 export const explainCommand = daemonCommand({
   name: 'explain',
-  summary: 'Explain the policies’ verdicts on an entry, a run or a message, and list earlier actions on it.',
+  summary: 'Explain what policies would do with a run or message, and why.',
   operands: { usage: 'ID', min: 1, max: 1 },
   details:
-    'ID is a dlqId, or the id of a run or a message. The daemon reads the service and evaluates each policy of the account.\n' +
-    'It changes nothing. Exit code: 1 if the id is unknown.',
+    'ID is a dlqId, or the id of a run or a message. The daemon reads the service and evaluates each policy of the account. ' +
+    'It changes nothing.\nExit code: 1 if the id is unknown.',
   examples: ['opsd explain dlq-8812', 'opsd explain wfr_4711 -o json'],
   async answer(call, findDaemon) {
     const daemon = await findDaemon();

@@ -7,10 +7,10 @@ import { textOption, type Command } from '../command.ts';
 
 export const flowControlListCommand: Command = {
   name: 'flow-control list',
-  summary: 'List the flow-control keys that the daemon watches, the most saturated first.',
+  summary: 'List the watched flow-control keys, the most saturated first.',
   options: { account: { ...ACCOUNT_OPTION, help: 'Only this account.' }, ...LIST_OPTIONS },
   details:
-    'Shows the last reading of each key, paused keys with waiting messages first. CONSTRAINT is what keeps its messages\n' +
+    'Shows the last reading of each key, paused keys with waiting messages first. CONSTRAINT is what keeps its messages ' +
     'waiting: paused, parallelism, rate, or other. opsd flow-control show KEY reads one key from the service.',
   examples: ['opsd flow-control list --watch', "opsd flow-control list -o json | jq '.keys[0]'"],
   run: (call) =>

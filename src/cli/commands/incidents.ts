@@ -22,7 +22,7 @@ const STATE_OPTION: OptionSpec = valueOption(
 function command(name: string, examples: Command['examples']): Command {
   return {
     name,
-    summary: 'List the incidents: what fails, since when, how much, and when the first dead letter expires.',
+    summary: 'List the incidents: what fails, since when, and what expires first.',
     options: {
       account: { ...ACCOUNT_OPTION, help: 'Only this account.' },
       state: STATE_OPTION,
@@ -30,8 +30,8 @@ function command(name: string, examples: Command['examples']): Command {
       ...LIST_OPTIONS,
     },
     details:
-      'An incident has the failures of one workflow or destination with one reason. Open ones come first.\n' +
-      'opsd incidents show ID has the next step. NOW is the number of dead letters that are left; EVER counts all.\n' +
+      'An incident has the failures of one workflow or destination with one reason. Open ones come first. ' +
+      'opsd incidents show ID has the next step. NOW is the number of dead letters that are left; EVER counts all. ' +
       'The sign ≥ marks numbers of known dead letters: no operation lists the message DLQ, so more are possible.',
     examples,
     run: (call) =>
@@ -89,12 +89,12 @@ export function expiresText(expiresAt: number | undefined, at: number): string {
 
 export const incidentsShowCommand = daemonCommand({
   name: 'incidents show',
-  summary: 'Show one incident: what fails, since when, how much, what expires first, and the next step.',
+  summary: 'Show one incident: its failures, what expires first, the next step.',
   operands: { usage: 'ID', min: 1, max: 1, names: 'incident' },
   options: { watch: WATCH_OPTION },
   needs: { writes: false, collectors: ['workflowDlq'] },
   details:
-    'ID can be a prefix of at least four characters. With --watch the repair can be followed.\n' +
+    'ID can be a prefix of at least four characters. With --watch the repair can be followed. ' +
     'opsd dlq list --incident ID lists its dead letters.',
   examples: ['opsd incidents show 3f2a91bc0d', 'opsd incidents show 3f2a --watch'],
   async answer(call, findDaemon) {
@@ -115,7 +115,7 @@ export const acknowledgeCommand = daemonCommand({
     note: valueOption('TEXT', 'Note for others, recorded in the audit log; required.'),
   },
   details:
-    'Changes nothing at the service. The incident is resolved when no dead letter is left, or when nothing new has\n' +
+    'Changes nothing at the service. The incident is resolved when no dead letter is left, or when nothing new has ' +
     'failed for a day. A later acknowledgment replaces the earlier one.',
   examples: [
     "opsd incidents acknowledge 3f2a91bc0d --note 'vendor called, ticket 4711'",

@@ -5,7 +5,7 @@ import { printable } from '../output.ts';
 
 export const initCommand: Command = {
   name: 'init',
-  summary: 'Write a configuration for an account: try its addresses and credentials, and find what works.',
+  summary: 'Write a configuration for an account, and try its credentials.',
   options: {
     'message-url': valueOption('URL', 'Base URL of the message API.'),
     'token-file': valueOption('FILE', 'File with its token, - for stdin; default: $MSGSVC_TOKEN.'),
@@ -20,13 +20,10 @@ export const initCommand: Command = {
     force: { type: 'boolean', help: 'Replace existing files.' },
   },
   details:
-    'Asks on a terminal for what is missing. Sends only GET requests. Secrets never appear in arguments: they come from a\n' +
-    'file, the environment, stdin, or a prompt without an echo. A secret that is not in a file of its own is written\n' +
+    'Asks on a terminal for what is missing. Sends only GET requests. Secrets never appear in arguments: they come from a ' +
+    'file, the environment, stdin, or a prompt without an echo. A secret that is not in a file of its own is written ' +
     'to secrets/ beside the configuration, readable by its owner only. If an API does not answer, nothing is written.',
-  examples: [
-    'opsd init',
-    'opsd init --message-url https://eu.msgsvc.example --token-file /run/secrets/token --output opsd.yaml',
-  ],
+  examples: ['opsd init', 'opsd init --message-url https://eu.msgsvc.example --token-file ./token'],
   async run(call) {
     const file = textOption(call.values, 'output') ?? 'config.yaml';
     const isForced = call.values['force'] === true;

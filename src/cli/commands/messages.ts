@@ -38,7 +38,7 @@ export const messagesListCommand: Command = {
     ...LIST_OPTIONS,
   },
   details:
-    'The daemon reads the log within its request budget, up to 5 requests for each 100 rows. STATE, STATUS and ERROR are\n' +
+    'The daemon reads the log within its request budget, up to 5 requests for each 100 rows. STATE, STATUS and ERROR are ' +
     'those of the newest entry that matches; AGE is its age.',
   examples: ['opsd messages list --state ERROR --since 1h', 'opsd messages list --label billing --limit 500 -o name'],
   run: (call) =>
@@ -83,7 +83,7 @@ function queryOf({ io, values }: Call): Query {
 
 export const messagesShowCommand = daemonCommand({
   name: 'messages show',
-  summary: 'Show the timeline of one message or workflow run: waits, attempts, callbacks, actions.',
+  summary: 'Show the timeline of one message or run: waits, attempts, actions.',
   operands: { usage: 'ID', min: 1, max: 1 },
   options: {
     account: { ...ACCOUNT_OPTION, help: 'Account of the id; default: all are searched.' },
@@ -91,8 +91,8 @@ export const messagesShowCommand = daemonCommand({
   },
   needs: { writes: false, collectors: ['workflowDlq'] },
   details:
-    'ID is a message, a failed workflow run, or an entry of either DLQ. The daemon reads the log of the service, and adds\n' +
-    'what its own ledger knows. Exit code: 1 if the id is unknown.',
+    'ID is a message, a failed workflow run, or an entry of either DLQ. The daemon reads the log of the service, and adds ' +
+    'what its own ledger knows.\nExit code: 1 if the id is unknown.',
   examples: ['opsd messages show msg_7YoJxFpwkEy5zBp378JgvD6YBDPBEqkBPje', 'opsd messages show wfr_k2f -o json'],
   async answer(call, findDaemon) {
     const asked = { id: call.positionals[0]!, query: { account: textOption(call.values, 'account') } };

@@ -38,14 +38,15 @@ const OPERATION_COMMANDS: readonly Command[] = [
   }),
   operationCommand({
     name: 'url-groups add-endpoints',
-    summary: 'Add endpoints to a URL Group, or change the URL of a named one. A missing group is created.',
+    summary: 'Add endpoints to a URL Group, or change the URL of a named one.',
     operation: operationNamed('add-endpoints')!,
     operands: ['urlGroupName', 'endpoints'],
     usage: 'NAME [ENDPOINT=]URL…',
+    details: 'A missing group is created.',
     keysOf: ([urlGroupName, ...urls]) => ({ urlGroupName, endpoints: JSON.stringify(urls.map(endpointOf)) }),
     examples: [
-      'opsd url-groups add-endpoints mailers https://eu.example.com/mail https://us.example.com/mail',
-      'opsd url-groups add-endpoints mailers backup=https://backup.example.com/mail --yes',
+      'opsd url-groups add-endpoints mailers https://example.com https://example.org',
+      'opsd url-groups add-endpoints mailers backup=https://eu.example.com/mail --yes',
     ],
   }),
   operationCommand({
@@ -80,7 +81,7 @@ const OPERATION_COMMANDS: readonly Command[] = [
     operation: operationNamed('rotate-token')!,
     operands: [],
     details:
-      'The daemon writes the new token to its file before anything else, and never shows it. If the response is lost,\n' +
+      'The daemon writes the new token to its file before anything else, and never shows it. If the response is lost, ' +
       `it says so, and names the next step. ${CONFIRMED}`,
     examples: ['opsd account rotate-token', 'opsd account rotate-token --account production --confirm production'],
   }),
@@ -143,8 +144,8 @@ const OPERATION_COMMANDS: readonly Command[] = [
     operands: ['workflowUrl'],
     usage: 'URL',
     examples: [
-      'opsd workflows trigger https://app.example.com/api/workflows/invoice --label billing',
-      'opsd workflows trigger https://app.example.com/api/workflows/invoice --body payload.json --yes',
+      'opsd workflows trigger https://app.example.com/invoice --label billing',
+      'opsd workflows trigger https://example.com/invoice --body payload.json --yes',
     ],
   }),
   operationCommand({
@@ -153,7 +154,7 @@ const OPERATION_COMMANDS: readonly Command[] = [
     operation: operationNamed('publish')!,
     operands: ['destination'],
     examples: [
-      'opsd messages publish https://example.com/hook --body - --content-type application/json < message.json',
+      'opsd messages publish https://example.com/hook --body - < message.json',
       'opsd messages publish mailers --delay 5m --label test --yes',
     ],
   }),

@@ -12,8 +12,8 @@ export const pauseCommand = daemonCommand({
     reason: REASON_OPTION,
   },
   details:
-    'Takes effect without confirmation. The daemon checks it before every request, so at most the request in flight is\n' +
-    'sent. It lasts across restarts until opsd unpause. Metrics and pages continue. If no daemon responds: create the\n' +
+    'Takes effect without confirmation. The daemon checks it before every request, so at most the request in flight is ' +
+    'sent. It lasts across restarts until opsd unpause. Metrics and pages continue. If no daemon responds: create the ' +
     'file of engine.killSwitchFile, or stop the daemon.',
   examples: ["opsd pause --reason 'checkout is odd'", "opsd pause --policy resume-billing --reason 'checkout is odd'"],
   async answer(call, findDaemon) {

@@ -20,14 +20,14 @@ export const planCommand = daemonCommand({
     reason: { ...REASON_OPTION, help: 'Reason for overruling limits, recorded in the audit log.' },
   },
   details:
-    'The running daemon makes the plan; without a policy, one for each policy. It changes nothing and stores nothing.\n' +
-    'With --keep, the plan gets an id for opsd apply, and is stored for an hour. Exit code: 0 if there is nothing to do,\n' +
-    '2 if there are changes, 3 if a guard holds them, 4 if a guard aborted, 1 on an error; for several policies the\n' +
+    'The running daemon makes the plan; without a policy, one for each policy. It changes nothing and stores nothing. ' +
+    'With --keep, the plan gets an id for opsd apply, and is stored for an hour.\nExit code: 0 if there is nothing to do, ' +
+    '2 if there are changes, 3 if a guard holds them, 4 if a guard aborted, 1 on an error; for several policies the ' +
     'highest.',
   examples: [
     'opsd plan resume-billing',
     'opsd plan resume-billing --keep',
-    "opsd plan resume-billing --once --set limits.maxPerHour=6000 --reason 'repaired' --keep",
+    'opsd plan billing --keep --once --set limits.maxPerHour=600 --reason fixed',
   ],
   async answer(call, findDaemon) {
     const options = { keep: call.values['keep'] === true, ...overruleOf(call) };

@@ -19,8 +19,8 @@ export const reloadCommand: Command = {
   summary: 'Load the configuration of the running daemon again.',
   options: DAEMON_OPTIONS,
   details:
-    'Same as SIGHUP. The daemon also detects changed files within seconds. An invalid configuration changes nothing, and\n' +
-    'its errors are printed with their lines. If the errors may concern policies, the running policies stay in audit until\n' +
+    'Same as SIGHUP. The daemon also detects changed files within seconds. An invalid configuration changes nothing, and ' +
+    'its errors are printed with their lines. If the errors may concern policies, the running policies stay in audit until ' +
     'they are fixed. Waits until the daemon runs with the new configuration.',
   examples: ['opsd reload', 'opsd reload --config /etc/opsd/config.yaml'],
   async run(call) {

@@ -4,7 +4,7 @@ import { writeDocument } from '../output.ts';
 
 export const schemaCommand: Command = {
   name: 'schema',
-  summary: 'Print the JSON Schema of the configuration or of policy tests, or the document of the API.',
+  summary: 'Print the schema of the configuration, of tests or of the API.',
   options: {
     test: { type: 'boolean', help: 'Print the schema of policy tests instead.' },
     api: { type: 'boolean', help: 'Print the OpenAPI document of the daemon’s API instead.' },

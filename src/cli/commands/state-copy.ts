@@ -17,7 +17,7 @@ import { OUTPUT_OPTION, outputFormat, printable, terminalColumns, textTable, wri
 
 export const stateCopyCommand: Command = {
   name: 'state copy',
-  summary: 'Move a store between SQLite and PostgreSQL, or make a moved store usable again.',
+  summary: 'Move a store between SQLite and PostgreSQL, or take the move back.',
   options: {
     from: valueOption('STORE', 'Store to move: sqlite:PATH, or postgres:FILE with the URL.'),
     to: valueOption('STORE', 'New place: a path without a store, or an empty database.'),
@@ -25,11 +25,11 @@ export const stateCopyCommand: Command = {
     output: OUTPUT_OPTION,
   },
   details:
-    'No daemon may run on either store. The copy has all tables and the audit log. It is complete and verified, or it\n' +
-    'does not exist. Then --from is marked as moved, and no daemon starts on it. The URL of PostgreSQL is in a file,\n' +
+    'No daemon may run on either store. The copy has all tables and the audit log. It is complete and verified, or it ' +
+    'does not exist. Then --from is marked as moved, and no daemon starts on it. The URL of PostgreSQL is in a file, ' +
     'because other users can see the arguments of a process.',
   examples: [
-    'opsd state copy --from sqlite:/data/opsd.db --to postgres:/run/secrets/opsd-url',
+    'opsd state copy --from sqlite:/data/opsd.db --to postgres:/run/secrets/url',
     'opsd state copy --undo --from sqlite:/data/opsd.db',
   ],
   async run({ io, values, parts }) {

@@ -9,7 +9,7 @@ import { printable } from '../output.ts';
 
 export const stateCommand: Command = {
   name: 'state',
-  summary: 'Back up the store, restore it, adopt a restored store, and reset a ruined counter.',
+  summary: 'Back up the store, restore it, adopt it, or reset a ruined counter.',
   operands: {
     usage: 'backup FILE | restore FILE | adopt | reset-counter METRIC',
     min: 1,
@@ -26,14 +26,14 @@ export const stateCommand: Command = {
     socket: SOCKET_OPTION,
   },
   details:
-    'backup makes the running daemon write a consistent copy. restore replaces the store by a copy while no daemon\n' +
-    'runs; the replaced store is kept next to it. A restored store lacks later actions, so the daemon only reads and\n' +
-    'plans until an operator has checked it and runs adopt. reset-counter sets a counter of /metrics to 0 after a wrong\n' +
+    'backup makes the running daemon write a consistent copy. restore replaces the store by a copy while no daemon ' +
+    'runs; the replaced store is kept next to it. A restored store lacks later actions, so the daemon only reads and ' +
+    'plans until an operator has checked it and runs adopt. reset-counter sets a counter of /metrics to 0 after a wrong ' +
     'value of the service has ruined it; to Prometheus this is a counter reset.',
   examples: [
     'opsd state backup /backup/opsd.db',
     "opsd state adopt --reason 'restored from the backup of last night'",
-    "opsd state reset-counter msgsvc_account_billing_dollars_total --account production --reason 'total of 2^64'",
+    "opsd state reset-counter msgsvc_account_billing_dollars_total --reason '2^64'",
   ],
   async run(call) {
     const [command = '', file] = call.positionals;

@@ -12,11 +12,11 @@ const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
 
 export const statusCommand = daemonCommand({
   name: 'status',
-  summary: 'Show the state of the daemon: problems, incidents, pending plans, pauses, and what the policies do.',
+  summary: 'Show what is wrong, what waits for you, and what policies do.',
   options: { watch: WATCH_OPTION },
   details:
     'The beginning of the status page, on the terminal. JSON and YAML are the response of GET /api/v1/status.\n' +
-    'Exit code: 0 if all is well, 3 if there are problems or open incidents or the daemon is starting, 1 if it does not\n' +
+    'Exit code: 0 if all is well, 3 if there are problems or open incidents or the daemon is starting, 1 if it does not ' +
     'respond.',
   examples: ['opsd status --watch', 'opsd status -o json --url https://opsd.example.com:10777'],
   async answer(call, findDaemon) {

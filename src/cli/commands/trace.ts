@@ -19,8 +19,8 @@ export const traceCommand: Command = {
     output: OUTPUT_OPTION,
   },
   details:
-    'id computes the trace id of a message without a request; with --account it needs no configuration. show reads a\n' +
-    'message from the service, or the messages of a failed run by its run id or dlqId, and prints their traces as the\n' +
+    'id computes the trace id of a message without a request; with --account it needs no configuration. show reads a ' +
+    'message from the service, or the messages of a failed run by its run id or dlqId, and prints their traces as the ' +
     'daemon makes them, even if they were not sent.',
   examples: ['opsd trace id msg_4711', 'opsd trace show msg_4711'],
   async run(call) {

@@ -17,9 +17,9 @@ export const unpauseCommand = daemonCommand({
     yes: YES_OPTION,
   },
   details:
-    'Without a policy, lifts every pause. With a policy, lifts its own pause, and its halted groups restart with one entry.\n' +
-    'The daemon pauses itself if the service acts on more than requested, or if a run’s results do not add up: check\n' +
-    'the status page first. A kill switch file pauses until it is removed: the command then names the file and exits\n' +
+    'Without a policy, lifts every pause. With a policy, lifts its own pause, and its halted groups restart with one entry. ' +
+    'The daemon pauses itself if the service acts on more than requested, or if a run’s results do not add up: check ' +
+    'the status page first. A kill switch file pauses until it is removed: the command then names the file and exits ' +
     'with 3, as it does if a policy is still paused with the whole engine. A group may have the form of an alert’s label.',
   examples: [
     "opsd unpause --reason 'checkout is repaired'",
