@@ -12,7 +12,6 @@ import { allKeys, keysOf } from '#config/schema-walk.ts';
 import { CANARY_OUTCOMES, CANARY_PHASES, CANARY_VERDICTS } from '#foundation/domain/canary.ts';
 import { ACTION_TYPES } from '#foundation/domain/plan.ts';
 import { configSettings } from '#config/settings.ts';
-import { catalogMarkdown } from '#observe/catalog/text.ts';
 import { METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { ROLES } from '#operate/http/access.ts';
@@ -28,6 +27,9 @@ import {
   WORKFLOW_ENTRY,
 } from '#automate/policies/environments.ts';
 import { policySettings } from '#automate/policies/settings.ts';
+import { GENERATED } from '../deploy/docs/generated.ts';
+import { MARKED, PAGES, rendered } from '../deploy/docs/render.ts';
+import { RESPONSES } from '../deploy/prometheus/response-times.ts';
 import { shellWords } from './cli/shell-words.ts';
 import { opsd } from './cli/terminal.ts';
 import { NOTIFICATION } from './operate/notifications/world.ts';
@@ -37,12 +39,6 @@ import { tempDir } from './support/temp-dir.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-
-const PAGES = ['docs', 'docs/tutorials'].flatMap((folder) =>
-  readdirSync(join(ROOT, folder))
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => `${folder}/${file}`),
-);
 
 /** Returns the code blocks of one language, in order. */
 function blocks(text: string, language: string): string[] {
@@ -74,8 +70,13 @@ async function expectAccepted(text: string): Promise<void> {
   }
 }
 
-test('docs/metrics.md is what the catalogue says', () => {
-  expect(read('docs/metrics.md')).toBe(catalogMarkdown());
+test.each(PAGES)('the generated parts of %s are as declared: npm run docs', async (page) => {
+  expect(await rendered(read(page))).toBe(read(page));
+});
+
+test('each generated part is on one page', () => {
+  const marked = PAGES.flatMap((page) => [...read(page).matchAll(MARKED)].map(([, name]) => name!));
+  expect(marked.toSorted()).toEqual([...Object.keys(GENERATED), ...Object.keys(RESPONSES)].toSorted());
 });
 
 test('every metric that a document names exists', () => {
@@ -118,7 +119,7 @@ test('docs/policies-actions.md has a row for each action and each outcome of a r
 });
 
 test("every field of the service's records is in a metric, or has a line with the reason for its absence", () => {
-  const why = read('docs/fields-without-metrics.md');
+  const why = read('docs/metrics.md').split('\n## Fields without a metric\n')[1]!;
   const named = (field: string): RegExp => new RegExp(`(?<![\\w])${field}(?![\\w])`);
   const sources = METRIC_NAMES.map((name) => specOf(name).source).join('; ');
   const silent = Object.entries(RECORDS)
@@ -398,9 +399,10 @@ const TERMS = [...read('docs/glossary.md').matchAll(/^- <a id="([\w-]+)"><\/a>\*
   }),
 );
 
-/** The paragraphs and lists of a page. Links, except those to the glossary, are removed. */
+/** The paragraphs and lists of a page, without generated parts. Links, except those to the glossary, are removed. */
 function runningText(page: string): string {
   return page
+    .replaceAll(MARKED, '')
     .replaceAll(/^ *```.*?^ *```/gms, '')
     .replaceAll(/^(?:#| *\|).*$/gm, '')
     .replaceAll(/<[^>]*>|`[^`]*`|\[[^\]]*\]\((?![^)]*glossary\.md#)[^)]*\)/g, '');

@@ -1,60 +1,45 @@
-/** Generates the tables of the alerts' pages from the rules: name, severity, file, duration, and summary. */
-import { labelNamesOf, METRIC_NAMES } from '#observe/catalog/catalog.ts';
-import type { AlertGroup, RecordingGroup } from './rule.ts';
+/** Parts of docs/alerts.md that follow from the rules. `npm run docs` writes them. */
+import { ALERT_GROUPS, RECORDING_GROUPS } from './groups.ts';
+import type { AlertingRule } from './rule.ts';
+import { FAST_BURN, SLOW_BURN } from './thresholds.ts';
 
 export const DOCUMENT = 'docs/alerts.md';
-
-/** Explains the objectives, and has the response times. */
-export const OBJECTIVES_DOCUMENT = 'docs/alert-objectives.md';
 
 /** Matches the generated text between two marker comments. */
 export const marked = (name: string): RegExp => new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end -->)`, 's');
 
-export interface Rules {
-  readonly recording: readonly RecordingGroup[];
-  readonly alerts: readonly AlertGroup[];
+export function alertLists(): string {
+  return ALERT_GROUPS.map(({ name, rules }) => `### Group ${name}\n\n${rules.map(listed).join('')}`).join('\n');
 }
 
-/** Returns the document with tables of the current rules. */
-export function withTables(document: string, { recording, alerts }: Rules): string {
-  const alertTables = alerts.map(alertTable).join('\n');
-  const names = recording.flatMap(({ rules }) => rules.map(({ record }) => record));
-  const records = table(
-    ['name', 'labels'],
-    [...grouped(names)].map(([name, level]) => [`\`${name}\``, level]),
+function listed({ alert, severity, for: wait, extended, summary }: AlertingRule): string {
+  const when = [severity, ...(extended === true ? ['extended'] : []), ...(wait === undefined ? [] : [wait])];
+  return `- [${alert}](runbooks/${alert}.md) (${when.join(', ')}): ${withoutTemplates(summary)}\n`;
+}
+
+export function burnTable(): string {
+  const rows = [
+    ...FAST_BURN.map((rate) => ({ severity: 'critical', ...rate })),
+    ...SLOW_BURN.map((rate) => ({ severity: 'warning', ...rate })),
+  ];
+  return table(
+    ['severity', 'burn rate', 'over', 'and still over', 'known for', 'failures'],
+    rows.map(({ severity, factor, long, short, known, least }) => [
+      severity,
+      String(factor),
+      long,
+      short,
+      known,
+      String(least),
+    ]),
   );
-  return document
-    .replace(marked('alerts'), () => `\n${alertTables}\n`)
-    .replace(marked('recorded'), () => `\n${records}\n`);
 }
 
-function alertTable({ name, rules }: AlertGroup): string {
-  const rows = rules.map(({ alert, severity, for: wait = '–', extended, summary }) => [
-    `[${alert}](runbooks/${alert}.md)`,
-    severity,
-    extended === true ? 'extended' : 'core',
-    wait,
-    withoutTemplates(summary),
-  ]);
-  return `### Group ${name}\n\n${table(['alert', 'severity', 'file', 'for', 'summary'], rows)}`;
-}
-
-/** Combines names that differ only in their window into one row, with `WINDOW`. */
-function grouped(names: readonly string[]): Map<string, string> {
-  const level = (name: string): string => labelsIn(name.slice(0, name.indexOf(':'))).join(', ');
-  return new Map(names.map((name) => [name.replace(/(?<=:(?:ratio_rate|increase))\d+[mhd]$/, 'WINDOW'), level(name)]));
-}
-
-/** Labels of metrics, of scrapes, and of the rules themselves. */
-const LABELS = new Set(['job', 'instance', 'le', 'quota', ...METRIC_NAMES.flatMap(labelNamesOf)]);
-
-/** Returns the labels of a level such as `job_flow_control_key`: a label can have underscores itself. */
-function labelsIn(level: string): readonly string[] {
-  const [label] = [...LABELS]
-    .filter((one) => `${level}_`.startsWith(`${one}_`))
-    .toSorted((a, b) => b.length - a.length);
-  if (label === undefined) throw new Error(`${level} begins with no label of a metric`);
-  return [label, ...(label === level ? [] : labelsIn(level.slice(label.length + 1)))];
+/** Names that differ only in their window are one line, with `WINDOW`. */
+export function recordedSeries(): string {
+  const names = RECORDING_GROUPS.flatMap(({ rules }) => rules.map(({ record }) => record));
+  const lines = new Set(names.map((name) => name.replace(/(?<=:(?:ratio_rate|increase))\d+[mhd]$/, 'WINDOW')));
+  return `\`\`\`text\n${[...lines].join('\n')}\n\`\`\``;
 }
 
 /** Returns the text with DESTINATION for `{{ $labels.destination }}` and N for a value or a query, without optional parts. */

@@ -1,12 +1,11 @@
 /**
- * Writes the rules as files for Prometheus and as a PrometheusRule, their order into the files of cases, and their
- * tables into the documentation: `npm run rules`. With `--out FOLDER` the rules go into that folder and not into the project.
+ * Writes the rules as files for Prometheus and as a PrometheusRule, and their order into the files of cases:
+ * `npm run rules`. With `--out FOLDER` the rules go into that folder and not into the project.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
-import { DOCUMENT, withTables } from './document.ts';
 import { ALERT_GROUPS, RECORDING_GROUPS } from './groups.ts';
 import type { AlertGroup, AlertingRule, RecordingGroup } from './rule.ts';
 import { GRAFANA, RUNBOOKS } from './thresholds.ts';
@@ -127,9 +126,6 @@ function main({ out }: { readonly out?: string | undefined }): void {
   for (const path of CASE_FILES.map((file) => join(root, file))) {
     writeFileSync(path, withOrder(readFileSync(path, 'utf8')));
   }
-  const document = join(root, DOCUMENT);
-  const rules = { recording: RECORDING_GROUPS, alerts: ALERT_GROUPS };
-  writeFileSync(document, withTables(readFileSync(document, 'utf8'), rules));
 }
 
 if (import.meta.main) {

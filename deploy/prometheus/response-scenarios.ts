@@ -1,4 +1,4 @@
-/** Failures of a destination, planned: the matrix of shares, traffic, history and duration that docs/alert-objectives.md shows. */
+/** Failures of a destination, planned: the matrix of shares, traffic, history and duration that docs/alerts.md shows. */
 
 /** Minutes with constant shares of failures. */
 export interface Phase {

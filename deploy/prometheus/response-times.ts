@@ -1,13 +1,13 @@
 /**
  * Times until the delivery alerts fire and resolve: promtool plays the scenarios through the rules. The result is two tables
- * in docs/alert-objectives.md, which a test compares and `npm run rules:times` writes.
+ * in docs/alerts.md, which a test compares and `npm run rules:times` writes.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { marked, OBJECTIVES_DOCUMENT, table } from './document.ts';
+import { DOCUMENT, marked, table } from './document.ts';
 import { RECORDING_GROUPS } from './groups.ts';
 import { CORE_FILE, EXTENDED_FILE, extendedName, RECORDING_FILE, renderRules } from './render.ts';
 import { SCENARIOS, SLOW_SCENARIOS, type Phase, type Scenario } from './response-scenarios.ts';
@@ -152,10 +152,11 @@ export const RESPONSES = {
   'slow-responses': SLOW,
 } as const;
 
-/** The table of a playback in docs/alert-objectives.md. */
+/** The table of a playback in docs/alerts.md: the scenarios in which an alert fires. */
 export function responseTable(playback: Playback, responses: readonly (readonly Response[])[]): string {
-  const rows = playback.scenarios.map(({ failure, destination, perMinute, phases }, index) => {
+  const rows = playback.scenarios.flatMap(({ failure, destination, perMinute, phases }, index) => {
     const found = responses[index]!;
+    if (found.length === 0) return [];
     const cell = (severity: string): string =>
       found
         .filter((response) => response.severity === severity)
@@ -163,9 +164,9 @@ export function responseTable(playback: Playback, responses: readonly (readonly 
         .join(', ') || '–';
     const end = phases.reduce((sum, { minutes }) => sum + minutes, 0);
     const resolved = found.map(({ to }) => to + playback.step - end);
-    const lasts = end === Number.POSITIVE_INFINITY || found.length === 0;
+    const lasts = end === Number.POSITIVE_INFINITY;
     const cells = [destination, String(perMinute), cell('critical'), cell('warning')];
-    return [failure, ...cells, lasts ? '–' : duration(Math.max(...resolved))];
+    return [[failure, ...cells, lasts ? '–' : duration(Math.max(...resolved))]];
   });
   return table(['failure', 'destination', 'messages a minute', 'page after', 'warning after', 'resolved after'], rows);
 }
@@ -195,7 +196,7 @@ function firedIn(output: string, { scenarios, before }: Playback): readonly (rea
 }
 
 if (import.meta.main) {
-  const path = join(import.meta.dirname, '../..', OBJECTIVES_DOCUMENT);
+  const path = join(import.meta.dirname, '../..', DOCUMENT);
   let document = readFileSync(path, 'utf8');
   for (const [mark, playback] of Object.entries(RESPONSES)) {
     const measured = responseTable(playback, responsesTo(playback));

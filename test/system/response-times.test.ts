@@ -1,8 +1,8 @@
-/** The times in docs/alert-objectives.md, as promtool measures them. */
+/** The times in docs/alerts.md, as promtool measures them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { marked, OBJECTIVES_DOCUMENT } from '../../deploy/prometheus/document.ts';
+import { DOCUMENT, marked } from '../../deploy/prometheus/document.ts';
 import {
   FAST,
   RESPONSES,
@@ -13,7 +13,7 @@ import {
 } from '../../deploy/prometheus/response-times.ts';
 import { installed } from '../support/program.ts';
 
-const document = readFileSync(join(import.meta.dirname, '../..', OBJECTIVES_DOCUMENT), 'utf8');
+const document = readFileSync(join(import.meta.dirname, '../..', DOCUMENT), 'utf8');
 const promtool = installed('promtool');
 
 const measured = new Map<Playback, readonly (readonly Response[])[]>();

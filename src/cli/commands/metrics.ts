@@ -4,9 +4,8 @@ import { OUTPUT_OPTION, outputFormat, terminalColumns, writeData } from '../outp
 export const metricsCommand: Command = {
   name: 'metrics',
   summary: 'Print the catalogue of metrics.',
-  details:
-    'On a terminal, the table fits its width; elsewhere each metric is one line. docs/metrics.md explains unit and source.',
-  options: { output: OUTPUT_OPTION, markdown: { type: 'boolean', help: 'Print tables for documentation.' } },
+  details: 'On a terminal, the table fits its width; elsewhere each metric is one line.',
+  options: { output: OUTPUT_OPTION, markdown: { type: 'boolean', help: 'Print the lists of docs/metrics.md.' } },
   examples: ['opsd metrics', 'opsd metrics -o json'],
   async run({ io, values }) {
     const format = outputFormat(values);

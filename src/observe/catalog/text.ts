@@ -1,32 +1,21 @@
 /** Text forms of the catalog: Markdown for the documentation, and plain text for terminals and line-based programs. */
 import { METRIC_NAMES, labelNamesOf, specOf, type MetricName } from './catalog.ts';
 
-/** Columns of the documentation's tables, in order. */
-const DOCUMENT_COLUMNS = ['metric', 'type', 'labels', 'unit', 'source', 'help'] as const;
 /** Columns of the plain text, the longest last. */
 const COLUMNS = ['metric', 'type', 'unit', 'labels', 'source', 'help'] as const;
 
-const TITLE = `# Metrics
-
-Printed by \`opsd metrics --markdown\`. \`msgsvc_*\` metrics describe the service, \`opsd_*\` metrics describe the daemon. Gauges
-of a source that was not read for three of its intervals are withheld; counters stay. Metrics marked *debug* help the
-developers of the daemon and are exported only with \`telemetry.metrics.debug\`.
-`;
-
-/** Returns one table for each family, in the order of the catalog. */
+/** Returns one list for each family, in the order of the catalog. */
 export function catalogMarkdown(): string {
-  const sections = [...byHeading()].map(([heading, names]) => {
-    const rows = names.map((name) => `| ${cells(name).map(escapeCell).join(' | ')} |`);
-    return [
-      `## ${heading}`,
-      '',
-      `| ${DOCUMENT_COLUMNS.join(' | ')} |`,
-      `|${DOCUMENT_COLUMNS.map(() => '---|').join('')}`,
-      ...rows,
-      '',
-    ].join('\n');
-  });
-  return [TITLE, ...sections].join('\n');
+  const sections = [...byHeading()].map(([heading, names]) => `## ${heading}\n\n${names.map(listed).join('')}`);
+  return sections.join('\n');
+}
+
+function listed(name: MetricName): string {
+  const { type, help, debug } = specOf(name);
+  const labels = labelNamesOf(name);
+  const notes = [type === 'histogram' && 'histogram', debug === true && '*debug*'].filter((note) => note !== false);
+  const named = labels.length === 0 ? name : `${name}{${labels.join(',')}}`;
+  return `- \`${named}\`${notes.length === 0 ? '' : ` (${notes.join(', ')})`}: ${help}\n`;
 }
 
 /** Returns one line per metric with aligned columns and a heading above each family, for line-based programs. */
@@ -100,17 +89,7 @@ function byHeading(): Map<string, MetricName[]> {
   return Map.groupBy(METRIC_NAMES, (name) => specOf(name).heading);
 }
 
-function cells(name: MetricName): readonly string[] {
-  const { type, unit, source, help, debug } = specOf(name);
-  const marked = debug === true ? `*debug*: ${help}` : help;
-  return [`\`${name}\``, type, labelNamesOf(name).join(', ') || '-', unit, source, marked];
-}
-
 function textCells(name: MetricName, separator: string): readonly string[] {
   const { type, unit, source, help } = specOf(name);
   return [name, type, unit, labelNamesOf(name).join(separator) || '-', source, help];
-}
-
-function escapeCell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }

@@ -80,7 +80,7 @@ test('the catalog as text names every metric once', () => {
   const markdown = catalogMarkdown();
   const table = catalogLines();
   for (const name of METRIC_NAMES) {
-    expect.soft(markdown.split(`| \`${name}\` |`), name).toHaveLength(2);
+    expect.soft(markdown.match(new RegExp(`^- \`${name}[{\`]`, 'gm')), name).toHaveLength(1);
     expect
       .soft(
         table.split('\n').filter((line) => line.startsWith(`${name} `)),
@@ -88,7 +88,6 @@ test('the catalog as text names every metric once', () => {
       )
       .toHaveLength(1);
   }
-  expect(markdown).toContain('\n| metric | type | labels | unit | source | help |\n|---|---|---|---|---|---|\n');
 });
 
 test('promtool reports nothing for the whole catalog with a value for each metric', async ({ skip }) => {
