@@ -5,7 +5,7 @@
 
 import manifest from '../../package.json' with { type: 'json' };
 
-/** Base URL of the runbooks; the page of an alert is its name and `.md`; docs/prometheus-grafana.md shows how to replace it. */
+/** Base URL of the runbooks; the page of an alert is its name and `.md`; docs/monitoring.md shows how to replace it. */
 export const RUNBOOKS = `${manifest.homepage}runbooks/`;
 /** Base URL of Grafana with the shipped dashboards; replaced in the same way. */
 export const GRAFANA = `${manifest.homepage}grafana/`;

@@ -8,7 +8,7 @@ const service = { url: 'http://127.0.0.1:1', account: 'acc', token: 'token' };
 
 test.each([
   [{}, 'opsd'],
-  [{ npm_lifecycle_event: 'npx' }, 'npx msgsvc-opsd'],
+  [{ npm_lifecycle_event: 'npx' }, 'npx --no msgsvc-opsd'],
   [{ npm_lifecycle_event: 'start', npm_package_name: 'msgsvc-opsd' }, 'npm run --silent opsd --'],
 ])('the commands on the screen run where the demo was started: %o', (env, program) => {
   let shown = '';

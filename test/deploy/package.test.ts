@@ -18,7 +18,18 @@ test('the packed manifest has only what its users need', () => {
   expect(packed).toMatchObject({ name, version, type, engines, license: 'MIT', bin: { opsd: 'dist/opsd.js' } });
   const needed = Object.keys(packed).filter((key) => !/^(?:homepage|repository|bugs|keywords|author)$/.test(key));
   expect(needed.toSorted()).toEqual(
-    ['bin', 'description', 'engines', 'exports', 'files', 'license', 'name', 'type', 'version'].toSorted(),
+    [
+      'bin',
+      'description',
+      'engines',
+      'exports',
+      'files',
+      'license',
+      'name',
+      'publishConfig',
+      'type',
+      'version',
+    ].toSorted(),
   );
 });
 

@@ -164,7 +164,9 @@ describe('a release', () => {
       provenance: 'mode=max',
     });
     expect(scripts('package')).toMatch(/^npm sbom /m);
-    expect(scripts('package')).toMatch(/^npm publish \S+\.tgz --provenance /m);
+    expect(scripts('package')).toMatch(/^npm publish \S+\.tgz$/m);
+    // The tarball alone can be published, and only where there is provenance: not the checkout, and from no desk.
+    expect(manifest).toMatchObject({ private: true, publishConfig: { access: 'public', provenance: true } });
   });
 });
 

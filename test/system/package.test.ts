@@ -1,6 +1,15 @@
 /** The package, packed, installed into an empty folder without a network, and used there. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { deserialize } from 'node:v8';
@@ -61,7 +70,7 @@ test('it is small, has only what users need, and leaves the checkout unchanged',
     statSync(join(home, path)).isFile(),
   );
   expect(
-    files.filter((path) => !/^(?:dist|policies|dashboards\/import|deploy\/prometheus)\//.test(path)).toSorted(),
+    files.filter((path) => !/^(?:dist|docs|policies|dashboards\/import|deploy\/prometheus)\//.test(path)).toSorted(),
   ).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'config.example.yaml', 'config.schema.json', 'package.json']);
   expect(files).toEqual(
     expect.arrayContaining([
@@ -72,6 +81,14 @@ test('it is small, has only what users need, and leaves the checkout unchanged',
       'dist/THIRD-PARTY-LICENSES.txt',
     ]),
   );
+  // The documentation: a help text names a page that its reader has.
+  const pages = (root: string): string[] => globSync('docs/**/*.md', { cwd: root }).toSorted();
+  expect(pages(home)).toEqual(pages(ROOT));
+  expect(files.filter((path) => path.startsWith('docs/') && !path.endsWith('.md'))).toEqual([]);
+  const texts = globSync('dist/*.{js,cjs}', { cwd: home }).map((path) => readFileSync(join(home, path), 'utf8'));
+  const named = texts.flatMap((text) => text.match(/\bdocs\/[\w/-]+\.md\b/g) ?? []);
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((path) => !existsSync(join(home, path)))).toEqual([]);
   expect(readFileSync(join(home, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8')).toMatch(/^undici \S+ \(MIT\)$/m);
   // The package alone: nothing else was installed, from a network or otherwise.
   expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['msgsvc-opsd']);

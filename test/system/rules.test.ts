@@ -63,10 +63,10 @@ test.for(['spend', 'spend-days', 'search', 'canary'])('%s: as before after takeo
   expect(await failures(program!, copyCases({ name, text }, WITHOUT_TEXTS, tempDir()))).toBe('');
 });
 
-test('sed sets the addresses of runbooks and dashboards, as docs/prometheus-grafana.md shows', async ({ skip }) => {
+test('sed sets the addresses of runbooks and dashboards, as docs/monitoring.md shows', async ({ skip }) => {
   const program = installed('promtool');
   if (program === undefined) skip('promtool is not installed');
-  const command = /^sed -i .*$/m.exec(readFileSync(join(ROOT, 'docs/prometheus-grafana.md'), 'utf8'))![0];
+  const command = /^sed -i .*$/m.exec(readFileSync(join(ROOT, 'docs/monitoring.md'), 'utf8'))![0];
   const folder = tempDir();
   for (const path of RULE_FILES) copyFileSync(join(ROOT, path), join(folder, basename(path)));
   const ran = start('sh', ['-c', command], { cwd: folder });
@@ -80,6 +80,25 @@ test('sed sets the addresses of runbooks and dashboards, as docs/prometheus-graf
     expect(text.match(/dashboard_url: https:\/\/grafana\.example\.org\/d\/opsd-/g)).toHaveLength(alerts);
   }
   expect((await promtool(program!, ['check', 'rules', ...files])).code).toBe(0);
+});
+
+test('sed changes a threshold without Node, as docs/monitoring.md shows', async ({ skip }) => {
+  const program = installed('promtool');
+  if (program === undefined) skip('promtool is not installed');
+  const command = /^sed -i .*\n^promtool check rules .*$/m.exec(
+    readFileSync(join(ROOT, 'docs/monitoring.md'), 'utf8'),
+  )![0];
+  const folder = tempDir();
+  const copy = join(folder, basename(CORE_FILE));
+  copyFileSync(join(ROOT, CORE_FILE), copy);
+  const ran = start('sh', ['-ec', command], { cwd: folder });
+  expect(await ran.ended, ran.stderr()).toMatchObject({ code: 0 });
+  const shipped = readFileSync(join(ROOT, CORE_FILE), 'utf8').split('\n');
+  const changed = readFileSync(copy, 'utf8').split('\n');
+  expect(changed.filter((line, index) => line !== shipped[index])).toEqual([
+    '        expr: account:msgsvc_account_budget_used:ratio >= 0.8',
+    expect.stringContaining('of the monthly budget used (limit 80 %)') as string,
+  ]);
 });
 
 test('npm run rules accepts another folder', async () => {

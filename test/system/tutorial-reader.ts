@@ -108,7 +108,7 @@ class Reader {
   #command(script: string): string {
     const { tarball } = this.#desk;
     return this.#here(script.trimEnd()).replace(
-      /^(npm install .*)\bmsgsvc-opsd$/m,
+      /^(npm install (?:--\S+ )*)\S*msgsvc-opsd\S*$/m,
       (_, install) => `${install}'${tarball}'`,
     );
   }

@@ -16,8 +16,9 @@ export function ownCommand(env: Env, daemon: readonly string[]): OwnCommand {
 function ownProgram({ npm_lifecycle_event: script, npm_package_name: project }: Env): string {
   if (script === undefined) return 'opsd';
   const isCheckout = project === 'msgsvc-opsd' && ['opsd', 'start'].includes(script);
-  // Started by npx or by a script of another project: perhaps `opsd` is not in PATH.
-  return isCheckout ? 'npm run --silent opsd --' : 'npx msgsvc-opsd';
+  // Started by npx or by a script of another project: perhaps `opsd` is not in PATH. `--no` runs what is installed, and
+  // never installs a package of this name from a registry.
+  return isCheckout ? 'npm run --silent opsd --' : 'npx --no msgsvc-opsd';
 }
 
 /**

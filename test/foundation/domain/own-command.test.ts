@@ -12,8 +12,8 @@ test.each([
     ['--socket', '/a b'],
     "npm run --silent opsd -- approve 9f3c2a --socket '/a b'",
   ],
-  [{ npm_lifecycle_event: 'npx' }, [], 'npx msgsvc-opsd approve 9f3c2a'],
-  [{ npm_lifecycle_event: 'start', npm_package_name: 'shop' }, [], 'npx msgsvc-opsd approve 9f3c2a'],
+  [{ npm_lifecycle_event: 'npx' }, [], 'npx --no msgsvc-opsd approve 9f3c2a'],
+  [{ npm_lifecycle_event: 'start', npm_package_name: 'shop' }, [], 'npx --no msgsvc-opsd approve 9f3c2a'],
 ])('a command is printed as this process was started: %o %o', (env, daemon, text) => {
   expect(ownCommand(env, daemon)('approve 9f3c2a')).toBe(text);
 });
