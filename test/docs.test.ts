@@ -471,6 +471,25 @@ test.each(['docs/hooks.md', 'docs/notifications.md', 'docs/monitoring.md'])(
   },
 );
 
+test('docs/accounts.md shows accounts, limits, a budget, and a policy that load together', () => {
+  const [accounts, limits, budget, policy] = blocks(read('docs/accounts.md'), 'yaml');
+  const loaded = loadShown([accounts, limits, budget, policy].join(''));
+  expect(loaded).toMatchObject({ ok: true, config: { accounts: [{}, { limits: {}, budget: { knownUsd: 500 } }] } });
+});
+
+test('the unit of docs/install.md starts the daemon, and waits for its stop as Kubernetes does', async () => {
+  const [unit] = blocks(read('docs/install.md'), 'ini');
+  const value = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(unit!)![1]!;
+  const [, name, ...rest] = shellWords(value('ExecStart'));
+  const { command, args } = await namedCommand([name!, ...rest]);
+  expect(command!.name).toBe('run');
+  expect(() => parseArguments(command!, args)).not.toThrow();
+  expect(value('Environment')).toContain(`OPSD_STORE=/var/lib/${value('StateDirectory')}/`);
+  expect(read('deploy/kubernetes/base/deployment.yaml')).toContain(
+    `terminationGracePeriodSeconds: ${value('TimeoutStopSec')}\n`,
+  );
+});
+
 test('docs/notifications.md shows the JSON and the alerts as they are sent', () => {
   const text = read('docs/notifications.md');
   expect(JSON.parse(blocks(text, 'json')[0]!)).toEqual(

@@ -62,7 +62,7 @@ test('the schema accepts the default values, and rejects unknown keys at every l
 /** Values of the documentation, as editors validate them: without the defaults. */
 function overlays(): [string, unknown][] {
   const files = readdirSync(join(ROOT, 'test/deploy/helm-values')).map((name) => `test/deploy/helm-values/${name}`);
-  const blocks = ['docs/helm.md', 'docs/kubernetes.md'].flatMap((page) =>
+  const blocks = ['docs/kubernetes.md'].flatMap((page) =>
     [...read(page).matchAll(/^( *)```yaml\n(.*?)^\1```/gms)].map(([, , block]): [string, string] => [page, block!]),
   );
   return [...files.map((path): [string, string] => [path, read(path)]), ...blocks]

@@ -557,7 +557,7 @@ describe.skipIf(helm === undefined)('the chart', () => {
     expect(Buffer.from(release).toString('base64').length).toBeLessThan(700 * 1_024);
   });
 
-  test.each(['docs/helm.md', 'docs/kubernetes.md'])('the values in %s are valid', (page) => {
+  test.each(['docs/kubernetes.md'])('the values in %s are valid', (page) => {
     const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8');
     const blocks = [...text.matchAll(/^( *)```yaml\n(.*?)^\1```/gms)].map(([, indent, block]) =>
       block!.replaceAll(new RegExp(`^${indent!}`, 'gm'), ''),

@@ -103,10 +103,7 @@ function* schemaCheck(): Work<CheckResult> {
   }
   const to = yield* movedTo();
   if (to !== undefined) {
-    return finding(
-      `the store was moved to ${to}`,
-      'configure that store; docs/move-a-store.md describes how to go back',
-    );
+    return finding(`the store was moved to ${to}`, 'configure that store; docs/backup.md describes how to go back');
   }
   return ok(version === newest ? `version ${version}` : `version ${version}; the next start updates it to ${newest}`);
 }

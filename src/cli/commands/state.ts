@@ -69,7 +69,7 @@ async function restore({ io, values }: Call, file: string): Promise<number> {
   if (storage.postgres !== undefined) {
     throw new CommandError(
       'state restore replaces an SQLite file, and storage.postgres is configured: restore the database with its own ' +
-        'tools (docs/backup.md), or move a copy into an empty database with `opsd state copy` (docs/move-a-store.md)',
+        'tools (docs/backup.md), or move a copy into an empty database with `opsd state copy`',
     );
   }
   const { restoreStore } = await import('#storage/backup.ts');
