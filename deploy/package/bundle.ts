@@ -29,7 +29,7 @@ export async function writeBundle(folder: string): Promise<Bundle> {
     platform: 'node',
     // The package of the emulator imports it by this name. A copy of the checkout can share the packages of another one.
     resolve: { alias: { 'msgsvc-foundation': join(ROOT, 'src/foundation') } },
-    plugins: [filesBeside(), fixedVersion(), loadedWhenUsed(), ownOfProcess()],
+    plugins: [filesBeside(), fixedVersion(), loadedWhenUsed(), requiredBuiltins(), ownOfProcess()],
     onLog(level, log, handle) {
       if (level === 'warn') throw new Error(`the bundle is not as intended: ${log.message}`);
       handle(level, log);
@@ -104,6 +104,18 @@ function loadedWhenUsed(): Plugin {
       // The lines are the same.
       return { code: changed, map: null };
     },
+  };
+}
+
+/** Replaces each remaining `import()`, which names a module of Node: in compiled code, Node warns about the first one. */
+function requiredBuiltins(): Plugin {
+  return {
+    name: 'required-builtins',
+    // The lines are the same.
+    renderChunk: (code) => ({
+      code: code.replaceAll(/\bimport\(("[\w:/]+")\)/g, 'Promise.resolve(require($1))'),
+      map: null,
+    }),
   };
 }
 

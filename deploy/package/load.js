@@ -8,7 +8,7 @@ import { join, sep } from 'node:path';
 const { existsSync, readFileSync, renameSync, statSync, writeFileSync } = process.getBuiltinModule('node:fs');
 const { createRequire, getCompileCacheDir } = process.getBuiltinModule('node:module');
 const { deserialize, serialize } = process.getBuiltinModule('node:v8');
-const { Script, constants } = process.getBuiltinModule('node:vm');
+const { Script } = process.getBuiltinModule('node:vm');
 const { crc32 } = process.getBuiltinModule('node:zlib');
 
 /** Long enough for a start. Later, V8 forgets functions that ran only then. */
@@ -52,7 +52,6 @@ export function load(folder, name, cache) {
       filename,
       columnOffset: -WRAPPER[0].length,
       cachedData: found?.state === state ? found.code : undefined,
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     });
     if (script.cachedDataRejected !== false) isComplete = false;
     loaded.set(part, { state, script });

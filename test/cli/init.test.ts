@@ -1,8 +1,9 @@
 /** `opsd init`, against the embedded service: what it finds, what it writes, and what it must never show. */
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadConfig } from '#config/load.ts';
+import { writeFiles } from '#cli/commands/init-files.ts';
 import { productCandidates, tryProducts } from '#cli/commands/wire-discovery.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
@@ -28,8 +29,8 @@ function secretFile(text: string): string {
   return file;
 }
 
-function loaded(file: string) {
-  const result = loadConfig(file, { env: {} });
+function loaded(file: string, env: Readonly<Record<string, string>> = {}) {
+  const result = loadConfig(file, { env });
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   return result.config.accounts;
 }
@@ -177,6 +178,146 @@ test('it overwrites neither a configuration nor a secret, except with --force', 
   const other = await init(['--message-url', url, '--output', join(folder, 'other.yaml')], { env }, folder);
   expect(other.stderr).toContain('secrets/production-token exists; nothing was changed');
   expect(existsSync(join(folder, 'other.yaml'))).toBe(false);
+});
+
+describe('on a terminal, a rejected answer is asked for again, and no other', () => {
+  test.each<readonly [string, (url: string) => readonly string[], readonly string[]]>([
+    [
+      'token',
+      (url) => [url, 'wrong-s3cr3t', '', 'other-s3cr3t', TEST_TOKEN],
+      ['Token (empty: stop)', 'Token (empty: stop)'],
+    ],
+    [
+      'URL, also an invalid one',
+      (url) => ['ftp://x', TEST_TOKEN, '', 'http://127.0.0.1:9', url],
+      ['URL of the message API (empty: stop)', 'URL of the message API (empty: stop)'],
+    ],
+    [
+      'password',
+      (url) => [url, TEST_TOKEN, url, 'acc-1', 'nobody', 'wrong-s3cr3t', 'user', 'password'],
+      ['User (empty: nobody)', 'Password or API key (empty: stop)'],
+    ],
+    [
+      'URL of the management API',
+      (url) => [url, TEST_TOKEN, 'http://127.0.0.1:9', 'acc-1', 'user', 'password', url, ''],
+      ['URL of the management API (empty: stop)', 'Id of the account (empty: acc-1)'],
+    ],
+  ])('%s', async (_part, answersFor, again) => {
+    const { url } = await testEmulator();
+    const answers = answersFor(url);
+    const done = await init([], { answers });
+    expect(done.code).toBe(0);
+    expect(loaded(done.output)).toMatchObject([{ messageApi: { url } }]);
+    const questions = done.stderr
+      .split(/(?<!empty|without it): (?!stop|acc|nobody|without)/)
+      .filter((one) => one !== '');
+    expect(questions).toHaveLength(answers.length);
+    expect(questions.slice(-again.length)).toEqual(again);
+    expect(readFileSync(join(done.folder, 'secrets/production-token'), 'utf8')).toBe(`${TEST_TOKEN}\n`);
+  });
+
+  test('an empty answer stops, and nothing is written', async () => {
+    const { url } = await testEmulator();
+    const done = await init([], { answers: [url, 'wrong-s3cr3t', '', ''] });
+    expect(done.code).toBe(1);
+    expect(done.stderr).toMatch(/Token \(empty: stop\): opsd: nothing was written\n$/);
+    expect(existsSync(done.output)).toBe(false);
+  });
+});
+
+describe('an account is added to an existing file', () => {
+  const FIRST = 'name: production\n    messageApi: { url: "https://x.example", token: "${env:T}" } # ours';
+  const env = { T: 't', MSGSVC_TOKEN: TEST_TOKEN };
+
+  async function added(text: string, args: readonly string[], options: TerminalOptions = { env }) {
+    const folder = tempDir();
+    const file = join(folder, 'opsd.yaml');
+    writeFileSync(file, text);
+    const { url } = await testEmulator();
+    const done = await init(['--message-url', url, ...args], options, folder);
+    return { ...done, url, text: readFileSync(file, 'utf8') };
+  }
+
+  test.each([
+    [
+      'with comments',
+      `# mine\naccounts:\n  - ${FIRST}\n    # wire: {}\n\n# rest\nengine:   {mode: audit}\n`,
+      '    # wire: {}\n',
+    ],
+    [
+      'without an indentation',
+      `accounts:\n- name:   production\n  url: "https://x.example"\n  token: x\n`,
+      'token: x\n',
+    ],
+    ['without a last line break', `accounts:\n  - ${FIRST}`, '# ours'],
+    [
+      'with Windows line breaks',
+      `accounts:\r\n  - name: production\r\n    url: embedded\r\nengine: {}\r\n`,
+      'embedded\r\n',
+    ],
+    ['in brackets', 'accounts: [{ name: production, url: embedded}, # one\n  ]\n', 'embedded}'],
+  ])('%s, and all other text stays', async (_what, text, before) => {
+    const done = await added(text, ['--account', 'eu']);
+    expect(done.code, done.stderr).toBe(0);
+    const at = text.indexOf(before) + before.length;
+    expect(done.text.startsWith(text.slice(0, at))).toBe(true);
+    expect(done.text.endsWith(text.slice(at))).toBe(true);
+    expect(done.text.replaceAll('\r\n', '')).not.toMatch(text.includes('\r') ? '\n' : '\r');
+    expect(loaded(done.output, env)).toMatchObject([
+      { name: 'production' },
+      { name: 'eu', messageApi: { url: done.url, tokenFile: join(done.folder, 'secrets/eu-token') } },
+    ]);
+  });
+
+  test('behind a symbolic link, with its mode', async () => {
+    const [folder, real] = [tempDir(), join(tempDir(), 'real.yaml')];
+    writeFileSync(real, `accounts:\n  - ${FIRST}\n`);
+    chmodSync(real, 0o664);
+    symlinkSync(real, join(folder, 'opsd.yaml'));
+    const { url } = await testEmulator();
+    expect(await init(['--message-url', url, '--account', 'eu'], { env }, folder)).toMatchObject({ code: 0 });
+    expect(readFileSync(real, 'utf8')).toContain('name: eu');
+    expect(statSync(real).mode & 0o777).toBe(0o664);
+    expect(lstatSync(join(folder, 'opsd.yaml')).isSymbolicLink()).toBe(true);
+  });
+
+  test.each([
+    [
+      'a name that it has',
+      `accounts:\n  - ${FIRST}\n`,
+      ['--account', 'production'],
+      'has an account production already',
+    ],
+    ['no name', `accounts:\n  - ${FIRST}\n`, [], 'Add an account to it with --account NAME'],
+    [
+      'an invalid file',
+      'accounts: [{ nam: x }]\n',
+      ['--account', 'eu'],
+      'is invalid, so no account can be added to it',
+    ],
+    ['an invalid name', `accounts:\n  - ${FIRST}\n`, ['--account', 'a b'], 'accounts[0].name'],
+  ])('but not with %s: the file stays', async (_why, text, args, said) => {
+    const done = await added(text, args);
+    expect(done).toMatchObject({ code: 1, stdout: '', text });
+    expect(done.stderr).toContain(said);
+  });
+
+  test('on a terminal its name is asked for first', async () => {
+    const done = await added(`accounts:\n  - ${FIRST}\n`, [], { env, answers: ['eu', ''] });
+    expect(done.stderr).toContain('opsd.yaml exists. Name of the account to add (empty: stop): URL of the management');
+    expect(done.text).toContain('- name: eu\n');
+  });
+
+  test('but not to one that changes in the meantime', () => {
+    const file = join(tempDir(), 'opsd.yaml');
+    const old = `accounts:\n  - ${FIRST}\n`;
+    writeFileSync(file, `${old}# edited\n`);
+    const draft = { account: 'eu', messageApi: { url: 'https://y.example', token: { text: 's3cr3t' } } };
+    expect(() => writeFiles(file, draft, { env, isForced: false, existing: old })).toThrow(
+      /was changed in the meantime/,
+    );
+    expect(readFileSync(file, 'utf8')).toBe(`${old}# edited\n`);
+  });
 });
 
 test('a secret file that others can read gets a warning', async () => {

@@ -101,6 +101,8 @@ test('the bundle imports only parts of Node and of itself', () => {
   const chunks = readdirSync(dist).filter((name) => /\.c?js$/.test(name));
   const named = chunks.flatMap((name) => {
     const text = readFileSync(join(dist, name), 'utf8');
+    // Node would print a warning, since load.js runs the parts.
+    if (name.endsWith('.cjs')) expect(text, name).not.toMatch(/\bimport\(/);
     return [...text.matchAll(/(?:\bfrom|\bimport|require\(|\bimport\()\s*"([\w@./:-]+)"/g)].map(([, one]) => one!);
   });
   expect(named).toContain('node:sqlite');

@@ -1,29 +1,49 @@
 /** Tries the answers of `opsd init` against the service, and reports what works. */
 import type { Account } from '#config/config.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import type { CliIo } from '../command.ts';
+import { CommandError, type CliIo } from '../command.ts';
+import { printable } from '../output.ts';
 import { attempt, tokenTrial, type Attempt } from './check-connect.ts';
 import { draftAccount, type Draft, type DraftSecret } from './init-draft.ts';
-import type { InitAnswers, GivenSecret } from './init-answers.ts';
+import { correctedAnswers, type InitAnswers, type GivenSecret, type WrongPart } from './init-answers.ts';
 import { findHeaderPrefix, isOfAddress, tryProducts } from './wire-discovery.ts';
 
-export interface Discovery {
+interface Discovery {
   readonly report: readonly string[];
-  /** Absent if an API does not work. */
+  /** Absent if the API does not work. */
   readonly draft?: Draft;
+  /** Part of the answers that was not accepted. */
+  readonly wrong?: WrongPart;
 }
 
-export async function discover(answers: InitAnswers, io: CliIo): Promise<Discovery> {
-  const { headerPrefix, product } = answers;
-  let draft: Draft = { account: answers.account, ...(headerPrefix && { headerPrefix }), ...(product && { product }) };
-  const report: string[] = [];
-  for (const find of [findMessageApi, findManagementApi]) {
-    const found = await find(answers, draft, io);
-    report.push(...found.report);
-    if (found.draft === undefined) return { report };
-    draft = found.draft;
+/** @returns undefined if an API does not work, and the user did not correct the answers */
+export async function discover(given: InitAnswers, io: CliIo): Promise<Draft | undefined> {
+  const { account, headerPrefix, product } = given;
+  let answers = given;
+  let draft: Draft = { account, ...(headerPrefix && { headerPrefix }), ...(product && { product }) };
+  for (const [api, find] of [
+    ['messageApi', findMessageApi],
+    ['managementApi', findManagementApi],
+  ] as const) {
+    for (;;) {
+      const found = await find(answers, draft, io).catch((error: unknown) => invalid(error, io));
+      for (const line of found.report) io.stdout.write(`${printable(line)}\n`);
+      if (found.draft !== undefined) {
+        draft = found.draft;
+        break;
+      }
+      const corrected = await correctedAnswers(answers, api, found.wrong!, io);
+      if (corrected === undefined) return undefined;
+      answers = corrected;
+    }
   }
-  return { report, draft };
+  return draft;
+}
+
+/** An address that is not valid can be corrected on a terminal. */
+function invalid(error: unknown, io: CliIo): Discovery {
+  if (!(error instanceof CommandError) || io.ask === undefined) throw error;
+  return { report: error.message.split('\n'), wrong: 'address' };
 }
 
 async function findMessageApi({ messageApi }: InitAnswers, draft: Draft, io: CliIo): Promise<Discovery> {
@@ -45,7 +65,7 @@ async function findMessageApi({ messageApi }: InitAnswers, draft: Draft, io: Cli
     }
     if (!isOfAddress(first!)) break;
   }
-  return { report: [`Message API: failed: ${first!.result}`] };
+  return { report: [`Message API: failed: ${first!.result}`], wrong: wrongOf(first!) };
 }
 
 async function headerPrefix(
@@ -84,7 +104,11 @@ async function findManagementApi({ managementApi }: InitAnswers, draft: Draft, i
     if (!isOfAddress(first!)) break;
   }
   const also = products.length > 1 ? ` (products tried: ${products.join(', ')})` : '';
-  return { report: [`Management API: failed: ${first!.result}${also}`] };
+  return { report: [`Management API: failed: ${first!.result}${also}`], wrong: wrongOf(first!) };
+}
+
+function wrongOf(made: Attempt): WrongPart {
+  return isOfCredential(made) ? 'credential' : 'address';
 }
 
 /** Returns true if another credential may succeed. */

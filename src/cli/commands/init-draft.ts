@@ -1,7 +1,7 @@
 /** Configuration that `opsd init` writes: as text, and as a checked account. */
 import type { Account } from '#config/config.ts';
 import { formatProblems, parseConfig } from '#config/load.ts';
-import { stringify } from 'yaml';
+import { isSeq, parseDocument, stringify, type Node } from 'yaml';
 import { CommandError, type CliIo } from '../command.ts';
 
 export interface DraftSecret {
@@ -30,28 +30,57 @@ export interface SecretPaths {
 }
 
 export function draftText(draft: Draft, paths: SecretPaths): string {
-  const { account, messageApi, managementApi, headerPrefix, product } = draft;
-  const wire = { ...(headerPrefix !== undefined && { headerPrefix }), ...(product !== undefined && { product }) };
-  const config = {
-    accounts: [
-      {
-        name: account,
-        ...(messageApi && { messageApi: { url: messageApi.url, tokenFile: paths.token } }),
-        ...(managementApi && {
-          managementApi: {
-            url: managementApi.url,
-            accountId: managementApi.accountId,
-            username: managementApi.username,
-            passwordFile: paths.password,
-          },
-        }),
-        ...(Object.keys(wire).length > 0 && { wire }),
-      },
-    ],
-  };
-  // A literal `${` would name a variable.
-  const text = stringify(config, { lineWidth: 0 }).replaceAll('${', '$${');
+  const text = yaml({ accounts: [accountOf(draft, paths)] });
   return `# Written by opsd init. config.example.yaml describes every key.\n${text}`;
+}
+
+/**
+ * Adds the account to the text of a configuration, as its last one. The rest of the text stays as it is.
+ *
+ * @throws {CommandError} if the text has no list of accounts
+ */
+export function textWith(text: string, draft: Draft, paths: SecretPaths): string {
+  const list = parseDocument(text).get('accounts', true);
+  const last = isSeq(list) ? (list.items.at(-1) as Node | undefined)?.range : undefined;
+  if (!isSeq(list) || !list.range || !last) {
+    throw new CommandError(`the configuration has no list of accounts; add to it:\n${draftText(draft, paths)}`);
+  }
+  const account = accountOf(draft, paths);
+  if (list.flow === true) {
+    return `${text.slice(0, last[1])}, ${yaml(account, 'flow').trimEnd()}${text.slice(last[1])}`;
+  }
+  const [start] = list.range;
+  const indent = start - (text.lastIndexOf('\n', start) + 1);
+  // Up to the end of the line, with the deeper comments below it: they are about the last account.
+  const behind = new RegExp(`${text[last[1] - 1] === '\n' ? '' : '.*(?:\n|$)'}(?: {${indent + 1},}#.*(?:\n|$))*`, 'y');
+  behind.lastIndex = last[1];
+  const before = text.slice(0, last[1] + behind.exec(text)![0].length);
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const lines = yaml([account]).trimEnd().split('\n');
+  const added = lines.map((line) => `${' '.repeat(indent)}${line}${eol}`).join('');
+  return `${before}${before.endsWith('\n') ? '' : eol}${added}${text.slice(before.length)}`;
+}
+
+/** YAML in which a literal `${` names no variable. */
+function yaml(value: unknown, collectionStyle: 'any' | 'flow' = 'any'): string {
+  return stringify(value, { lineWidth: 0, collectionStyle }).replaceAll('${', '$${');
+}
+
+function accountOf({ account, messageApi, managementApi, headerPrefix, product }: Draft, paths: SecretPaths) {
+  const wire = { ...(headerPrefix !== undefined && { headerPrefix }), ...(product !== undefined && { product }) };
+  return {
+    name: account,
+    ...(messageApi && { messageApi: { url: messageApi.url, tokenFile: paths.token } }),
+    ...(managementApi && {
+      managementApi: {
+        url: managementApi.url,
+        accountId: managementApi.accountId,
+        username: managementApi.username,
+        passwordFile: paths.password,
+      },
+    }),
+    ...(Object.keys(wire).length > 0 && { wire }),
+  };
 }
 
 /**

@@ -1,9 +1,21 @@
 /** Writes the configuration and the secrets of `opsd init`. */
-import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  type Stats,
+} from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { formatProblems, parseConfig } from '#config/load.ts';
 import { CommandError, type CliIo } from '../command.ts';
-import { draftText, type Draft, type DraftSecret } from './init-draft.ts';
+import { draftText, textWith, type Draft, type DraftSecret } from './init-draft.ts';
 
 export interface Written {
   readonly files: readonly string[];
@@ -13,10 +25,28 @@ export interface Written {
 interface Options {
   readonly env: CliIo['env'];
   readonly isForced: boolean;
+  /** Text of the configuration to which the account is added. */
+  readonly existing?: string;
+}
+
+/**
+ * Text of an existing configuration, if it is valid and has no account of this name.
+ *
+ * @throws {CommandError}
+ */
+export function existingText(file: string, account: string, env: CliIo['env']): string {
+  const text = readFileSync(file, 'utf8');
+  const parsed = parseConfig(text, { file, baseDir: dirname(resolve(file)), env, secrets: false });
+  if (!parsed.ok) {
+    const problems = formatProblems(parsed.problems, { color: false });
+    throw new CommandError(`${file} exists and is invalid, so no account can be added to it:\n${problems}`);
+  }
+  if (parsed.config.accounts.every(({ name }) => name !== account)) return text;
+  throw new CommandError(`${file} has an account ${account} already; name the new one with --account NAME`);
 }
 
 /** @throws {CommandError} if a file exists, or the configuration is not valid; no new file remains then */
-export function writeFiles(file: string, draft: Draft, { env, isForced }: Options): Written {
+export function writeFiles(file: string, draft: Draft, { env, isForced, existing }: Options): Written {
   const folder = dirname(resolve(file));
   const secrets: { readonly path: string; readonly text: string }[] = [];
   const warnings: string[] = [];
@@ -37,20 +67,24 @@ export function writeFiles(file: string, draft: Draft, { env, isForced }: Option
 
   const { messageApi, managementApi } = draft;
   const paths = { token: place(messageApi?.token, 'token'), password: place(managementApi?.password, 'password') };
-  const text = draftText(draft, paths);
+  const text = existing === undefined ? draftText(draft, paths) : textWith(existing, draft, paths);
   const parsed = parseConfig(text, { file: basename(file), baseDir: folder, env, secrets: false });
   if (!parsed.ok) throw new CommandError(formatProblems(parsed.problems, { color: false }));
   const files = [file, ...secrets.map(({ path }) => path)];
-  const existing = files.find((path) => existsSync(path));
-  if (existing !== undefined && !isForced) {
-    throw new CommandError(`${existing} exists; nothing was changed. Replace it with --force`);
+  const present = files.find((path) => existsSync(path) && (path !== file || existing === undefined));
+  if (present !== undefined && !isForced) {
+    throw new CommandError(`${present} exists; nothing was changed. Replace it with --force`);
+  }
+  if (existing !== undefined && readFileSync(file, 'utf8') !== existing) {
+    throw new CommandError(`${file} was changed in the meantime; nothing was changed. Try again`);
   }
   for (const { path, text: secret } of secrets) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     write(path, `${secret}\n`, 0o600);
   }
   mkdirSync(folder, { recursive: true });
-  write(file, text, 0o644);
+  if (existing === undefined) write(file, text, 0o644);
+  else write(realpathSync(file), text, 0o600, statSync(file));
   return { files, warnings };
 }
 
@@ -60,10 +94,18 @@ function pathFrom(folder: string, file: string): string {
   return path.startsWith('..') ? resolve(file) : `./${path}`;
 }
 
-/** Writes a file at once: a reader sees the old contents or the new ones. */
-function write(path: string, text: string, mode: number): void {
+/**
+ * Writes a file at once: a reader sees the old contents or the new ones.
+ *
+ * @param replaced owner and mode to keep, so that the daemon can still read the file
+ */
+function write(path: string, text: string, mode: number, replaced?: Stats): void {
   const draft = `${path}.new`;
   rmSync(draft, { force: true });
   writeFileSync(draft, text, { mode, flag: 'wx' });
+  if (replaced !== undefined) {
+    chmodSync(draft, replaced.mode & 0o777);
+    if (replaced.uid !== process.getuid?.()) chownSync(draft, replaced.uid, replaced.gid);
+  }
   renameSync(draft, path);
 }
