@@ -180,8 +180,29 @@ describe('docs/README.md', () => {
     page: target!.startsWith('../') ? target!.slice(3) : `docs/${target}`,
   }));
 
-  test('has the four kinds of documentation', () => {
-    expect([...sections.keys()]).toEqual(['Tutorials', 'How-to guides', 'Reference', 'Explanation']);
+  test('begins with questions and symptoms, then has the four kinds of documentation', () => {
+    const kinds = ['Tutorials', 'How-to guides', 'Reference', 'Explanation'];
+    expect([...sections.keys()]).toEqual(['By question', 'By symptom', ...kinds]);
+  });
+
+  // The test of links requires that each anchor exists.
+  test.each([
+    [/data sent anywhere/, 'install.md#is-my-data-sent-anywhere'],
+    [/upgrade, and downgrade/, 'install.md#upgrade-and-downgrade'],
+    [/systemd/, 'install.md#with-systemd'],
+    [/proxy or a private CA/, 'install.md#a-proxy-or-a-private-authority'],
+    [/mute .* an incident/, 'incidents.md#mute-an-incident'],
+    [/remove it, and what stays at the service/, 'install.md#remove-it'],
+    [/second account/, 'accounts.md#add-an-account'],
+    [/memory, disk/, 'install.md#what-it-needs'],
+    [/threshold, also without Node/, 'monitoring.md#change-a-threshold'],
+  ])('answers %s with one click', (question, target) => {
+    const rows = sections
+      .get('By question')!
+      .split('\n')
+      .filter((row) => question.test(row));
+    expect(rows).toHaveLength(1);
+    expect(rows[0]!.split(' | ')[1]).toContain(`](${target})`);
   });
 
   test('has every page once, by its title', () => {
