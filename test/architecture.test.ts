@@ -40,7 +40,7 @@ const WINGS: Readonly<Record<string, readonly string[]>> = {
     'storage',
   ],
   cli: ['foundation', 'service', 'observe', 'automate', 'operate', 'storage', 'config', 'emulator'],
-  emulator: ['foundation/domain', 'foundation/platform', 'foundation/settings', 'foundation/http'],
+  emulator: ['foundation/domain', 'foundation/platform', 'foundation/settings', 'foundation/http', 'foundation/markup'],
 };
 
 const DOMAIN = 'foundation/domain';
@@ -322,6 +322,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'emulator/delivery',
     'emulator/http',
   ],
+  // What the service holds, for a browser. Its routes are those of the server.
+  'emulator/pages': [DOMAIN, PLATFORM, MARKUP, 'emulator/state', 'emulator/http', 'emulator/control'],
   // A client like any other: it shares no code with the service.
   'emulator/sample': [PLATFORM],
   // The library for tests of applications, over the whole service.
@@ -335,6 +337,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'emulator/http',
     'emulator/store',
     'emulator/control',
+    'emulator/pages',
     SETTINGS,
   ],
 };

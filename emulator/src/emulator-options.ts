@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly startAt?: number;
   /** True enables the control API `/-/emulator/…` and records requests. For tests only: it needs no credentials. */
   readonly control?: boolean;
+  /** True serves pages at `GET /`. They show all messages and publish without credentials. */
+  readonly pages?: boolean;
   readonly random: Random;
   /** Port 0 selects a free port. */
   readonly listen: ListenAddress;

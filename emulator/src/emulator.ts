@@ -11,6 +11,7 @@ import { controlRoutes } from './control/control-routes.ts';
 import { EmulatorControl } from './control/control.ts';
 import { DeliveryFaults } from './delivery/delivery-faults.ts';
 import type { RunOptions } from './emulator-options.ts';
+import { pageRoutes } from './pages/page-routes.ts';
 import type { FactListener } from './statistics/facts.ts';
 import { Faults } from './http/faults.ts';
 import type { Indexes } from './statistics/indexes.ts';
@@ -132,7 +133,10 @@ export async function runEmulator(options: RunOptions): Promise<RunningEmulator>
       requests,
     });
 
-  const extraRoutes = control !== undefined && options.control === true ? controlRoutes(control, destinations) : [];
+  const extraRoutes = [
+    ...(control !== undefined && options.control === true ? controlRoutes(control, destinations) : []),
+    ...(options.pages === true ? pageRoutes({ clock, service: () => service, switches, control }) : []),
+  ];
   const frame = { options, store, clock, ...shared, ...ports, extraRoutes, onFact, onError };
   let service = createService(frame);
   const server = await startServer({

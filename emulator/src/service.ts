@@ -22,6 +22,7 @@ const MAX_CALLBACK_BYTES = 52_428_800;
 export interface Service extends ControlledService {
   readonly admission: Admission;
   readonly match: MatchRoute;
+  readonly headerPrefix: string;
   /** Names of the operations of both APIs. */
   readonly operations: readonly string[];
   /** Continues the unfinished work of an earlier process. */
@@ -48,6 +49,7 @@ export function createService(frame: ServiceFrame): Service {
   return {
     ...state,
     engine,
+    headerPrefix,
     headerNames,
     operations: routes.filter(({ api }) => api !== 'control').map(({ operation }) => operation),
     match: createRouter([...routes, ...frame.extraRoutes]),

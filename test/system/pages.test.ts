@@ -4,11 +4,11 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import axe from 'axe-core';
 import { expect, test } from 'vitest';
 import { busy, emptyWorld, hostileWorld, OPERATOR, PAGES, withUsers } from '../operate/pages/worlds.ts';
 import { engine, ledger, plan, RESUME_BILLING, serving, storedPlan, world, type World } from '../operate/http/world.ts';
 import { openTab, type Tab, type TabView } from '../support/browser-tab.ts';
+import { tooWide, violations } from '../support/page-checks.ts';
 import { installed } from '../support/program.ts';
 
 const WORLDS = { empty: emptyWorld, full: busy, hostile: hostileWorld };
@@ -23,23 +23,6 @@ async function signIn(tab: Tab, address: string): Promise<void> {
   await tab.type('input[name=secret]', OPERATOR.password);
   await tab.press('main form button');
   expect(await tab.eval('location.pathname')).toBe('/policies');
-}
-
-/** Violations of the rules of axe-core, one line each. The selectors of all nodes are costly, and nothing shows them. */
-async function violations(tab: Tab): Promise<string[]> {
-  if (!(await tab.eval<boolean>(`'axe' in window`))) await tab.eval(`${axe.source}; undefined`);
-  return tab.eval<string[]>(
-    `axe.run(document, { resultTypes: ['violations'], selectors: false }).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-      nodes.slice(0, 3).map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`,
-  );
-}
-
-/** Elements that make the page scroll sideways. */
-function tooWide(tab: Tab): Promise<string[]> {
-  return tab.eval<string[]>(
-    `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('body *')]
-      .filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.outerHTML.slice(0, 120))`,
-  );
 }
 
 const VIEWS: readonly TabView[] = [

@@ -43,6 +43,7 @@ function route(method: Route['method'], path: string, answer: Answer, parameters
     operation: `control ${method} ${path}`,
     method,
     pattern: `${CONTROL_PATH}${path}`,
+    sites: 'own',
     handle: async (request) => {
       refuseQuery(request, parameters);
       return { status: 200, json: (await answer(request)) ?? { ok: true } };

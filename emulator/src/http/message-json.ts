@@ -14,7 +14,7 @@ export interface JsonStyle {
 }
 
 /** Builds a log entry. Fields without a value are undefined, so JSON omits them. */
-export function logEntryJson(entry: LogEntry, style: JsonStyle): object {
+export function logEntryJson(entry: LogEntry, style: JsonStyle) {
   const { message, outcome } = entry;
   const { delivery } = message;
   const { callback, failureCallback } = delivery;

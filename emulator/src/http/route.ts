@@ -19,6 +19,8 @@ export interface ReceivedRequest {
 export interface ApiResponse {
   readonly status: number;
   readonly json?: unknown;
+  /** Content in place of JSON. Its type is among the headers. */
+  readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Fault in the transfer of the response: nothing is sent, half of its JSON, or half of the announced length. */
   readonly sending?: 'lost' | 'cut' | 'broken-off';
@@ -37,6 +39,11 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path such as `/v2/topics/:urlGroupName/endpoints`. A last segment `*name` takes the rest of the path unchanged. */
   readonly pattern: string;
+  /**
+   * For routes without credentials: `own` rejects requests that pages of other sites make a browser send, `links` lets
+   * those pages link to the route. Both reject requests for host names that are not the service's.
+   */
+  readonly sites?: 'own' | 'links';
   readonly handle: ApiHandler;
 }
 

@@ -16,7 +16,7 @@ import { refuseOtherSites } from './other-sites.ts';
 import { CONNECTION_TIMEOUTS, Connections, type ConnectionTimeouts } from './connections.ts';
 import { ApiError } from '../state/api-error.ts';
 import { headerTexts } from '../state/header-text.ts';
-import { CONTROL_PATH, responseOf, type ReceivedRequest, type ApiResponse, type Route } from './route.ts';
+import { responseOf, type ReceivedRequest, type ApiResponse, type Route } from './route.ts';
 import type { MatchRoute } from './router.ts';
 
 interface ServedService {
@@ -129,7 +129,7 @@ async function answerCall(options: ServerOptions, message: IncomingMessage, seen
     const target = message.url ?? '';
     const { route, params, query } = match(message.method ?? '', target);
     seen.route = route;
-    if (route.pattern.startsWith(CONTROL_PATH)) refuseOtherSites(message, options.listen.host);
+    if (route.sites !== undefined) refuseOtherSites(message, options.listen.host, route.sites);
     const account = authenticate(accounts, options.management, { route, authorization: message.headers.authorization });
     if (route.api === 'message') entry = admission?.enter(account);
     const limit = Math.min(options.maxBodyBytes, entry?.maxBodyBytes ?? Infinity);
@@ -225,7 +225,7 @@ function send(clock: Clock, message: IncomingMessage, response: ServerResponse, 
   response.setHeader('Date', dateOf(clock));
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, value);
   if (result.json === undefined) {
-    response.end();
+    response.end(result.text);
   } else {
     response.setHeader('Content-Type', 'application/json');
     const text = JSON.stringify(result.json);

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
+import { isLoopback } from '#foundation/platform/private-address.ts';
 import { seededRandom, systemRandom } from '#foundation/platform/random.ts';
 import { problemsOf } from '../control/problems.ts';
 import type { RunOptions as ServiceOptions } from '../emulator-options.ts';
@@ -38,6 +39,7 @@ const OPTIONS = z.strictObject({
   hosts: z.record(text, port.min(1)).default({}),
   failureFunction: z.boolean().default(false),
   refusePrivate: z.boolean().default(false),
+  pages: z.boolean().optional(),
   seed: z.int().optional(),
   onError: z.custom<(error: unknown) => void>((value) => typeof value === 'function').default(() => writeError),
 });
@@ -77,6 +79,7 @@ export function serviceOptions(settings: Settings): ServiceOptions {
     clock: systemClock,
     // Without it, requests are not recorded.
     control: true,
+    pages: settings.pages ?? isLoopback(host),
     time: settings.time,
     ...(startAt !== undefined && { startAt: Number(startAt) }),
     random: seed === undefined ? systemRandom : seededRandom(seed),

@@ -41,6 +41,8 @@ export interface EmulatorOptions {
   readonly failureFunction?: boolean | undefined;
   /** Rejects destinations on this machine and in private networks, except `hosts` and scripted ones. Default false. */
   readonly refusePrivate?: boolean | undefined;
+  /** Serves pages at `url` that show messages, DLQs, keys and the clock. Default: true on a loopback address. */
+  readonly pages?: boolean | undefined;
   /** Seed of generated ids and of the jitter of retries, so that runs are equal. Default: random. */
   readonly seed?: number | undefined;
   /** Called with failures of the emulator itself, which clients receive as 500. Default: written to stderr. */

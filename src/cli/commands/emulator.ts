@@ -8,6 +8,7 @@ import {
   type OptionValues,
 } from '../command.ts';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
+import { isLoopback } from '#foundation/platform/private-address.ts';
 import type { PlanName } from '#emulator/state/account.ts';
 import { listenAddress } from './listen-option.ts';
 import { writeDocument } from '../output.ts';
@@ -52,6 +53,8 @@ export const emulatorCommand: Command = {
     issuer: valueOption('NAME', 'Issuer in the signatures of deliveries; default: the product.'),
     'refuse-private': { type: 'boolean', help: 'Reject destinations on this machine and in private networks.' },
     control: { type: 'boolean', help: 'Serve the control path /-/emulator/, which needs no credentials.' },
+    pages: { type: 'boolean', help: 'Serve pages at GET /, which need no credentials; default: on loopback.' },
+    'no-pages': { type: 'boolean', help: 'Do not serve pages.' },
     time: valueOption('MODE', 'real or virtual (requires --control to advance it); default: real.'),
     openapi: { type: 'boolean', help: 'Print the OpenAPI document of both APIs and exit.' },
   },
@@ -59,6 +62,7 @@ export const emulatorCommand: Command = {
     'Tokens and passwords here are test values. When ready, it prints one JSON line to stdout:\n' +
     '{"url":"http://127.0.0.1:8080","account":"7d8a…","signingKeys":{"current":"…"}}\n' +
     'SIGINT and SIGTERM stop it.\n' +
+    'A browser shows messages, DLQs, keys and the clock at this address.\n' +
     'GET /-/openapi.json, without credentials, is the OpenAPI document of both APIs.',
   examples: ['opsd emulator --listen 127.0.0.1:8080 --token secret', 'opsd emulator --openapi > openapi.json'],
   async run({ io, values }) {
@@ -103,6 +107,7 @@ export const emulatorCommand: Command = {
       },
       dataFolder,
       control,
+      pages: values['no-pages'] !== true && (values['pages'] === true || isLoopback(listen.host)),
       ...(control && { time }),
       onError: (error) => io.stderr.write(`opsd emulator: ${error instanceof Error ? error.stack : String(error)}\n`),
     }).catch(refused);

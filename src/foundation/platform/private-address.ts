@@ -40,7 +40,7 @@ export async function leadsToPrivate(url: string): Promise<boolean> {
   }
 }
 
-/** Returns true for names and addresses of this machine. @param host as in `URL.hostname` */
+/** Returns true for names and addresses of this machine. @param host as in `URL.hostname`, or an IPv6 address without brackets */
 export function isLoopback(host: string): boolean {
-  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
+  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|::1|\[::1\])$/.test(host);
 }

@@ -10,6 +10,7 @@ import type { Route, RouteContext } from '../../http/route.ts';
 import { timePiece, type Cell, type Html } from '#foundation/markup/cell.ts';
 import { documentHtml, pageHeaders } from '#foundation/markup/document.ts';
 import { html } from '#foundation/markup/html.ts';
+import { choice } from '#foundation/markup/menu.ts';
 import type { Tour } from '../../show/tour.ts';
 import { SCRIPT } from './assets.ts';
 import { tourPiece } from './tour.ts';
@@ -184,37 +185,6 @@ function accountMenu(context: PageRequest): Html | undefined {
     { value: undefined, title: 'all accounts' },
     ...names.map((name) => ({ value: name, title: name })),
   ]);
-}
-
-/** Menu of the values of a query parameter. The others stay as they are, but a list begins again. */
-export function choice(context: PageRequest, name: string, options: readonly Option[]): Html {
-  const value = context.query.get(name) ?? undefined;
-  const chosen = options.find((option) => option.value === value) ?? options[0]!;
-  return html`<details class="menu">
-    <summary>${chosen.title}</summary>
-    <ul>
-      ${options.map((option) => {
-        const href = addressWith(context, name, option.value);
-        return option === chosen
-          ? html`<li><a href="${href}" aria-current="true">${option.title}</a></li>`
-          : html`<li><a href="${href}">${option.title}</a></li>`;
-      })}
-    </ul>
-  </details>`;
-}
-
-interface Option {
-  /** Undefined: without the parameter. */
-  readonly value: string | undefined;
-  readonly title: string;
-}
-
-function addressWith({ path, query }: PageRequest, name: string, value: string | undefined): string {
-  const next = new URLSearchParams(query);
-  next.delete('cursor');
-  next.delete(name);
-  if (value !== undefined) next.set(name, value);
-  return next.size === 0 ? path : `${path}?${next.toString()}`;
 }
 
 function who(context: PageRequest): Html {
