@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { DAEMON_OPTIONS } from '#cli/daemon-option.ts';
 import { parseArguments } from '#cli/arguments.ts';
 import { EXIT } from '#cli/command.ts';
-import { ALL_COMMANDS, namedCommand } from '#cli/help.ts';
-import { LIST_OPTIONS } from '#cli/list-options.ts';
+import { namedCommand } from '#cli/help.ts';
 import { loadConfig, parseConfig } from '#config/load.ts';
 import { allKeys, keysOf } from '#config/schema-walk.ts';
 import { CANARY_OUTCOMES, CANARY_PHASES, CANARY_VERDICTS } from '#foundation/domain/canary.ts';
@@ -224,27 +223,14 @@ describe('docs/README.md', () => {
 describe('docs/commands.md', () => {
   const text = read('docs/commands.md');
 
-  test('names every command, and no other', () => {
-    const section = text.split('## All commands\n')[1]!.split('\n## ')[0]!;
-    const named = [...section.matchAll(/^\| `opsd ((?:[^`\\]|\\\|)+)` \|/gm)].map((match) => match[1]!);
-    const names = ALL_COMMANDS.map(({ name }) => name).toSorted((a, b) => b.length - a.length);
-    const found = named.map((cell) => names.find((name) => cell === name || cell.startsWith(`${name} `)) ?? cell);
-    expect(found.toSorted()).toEqual(names.toSorted());
-  });
-
   test('shows command lines that the commands accept', async () => {
     expect(commandLines(text).length).toBeGreaterThan(20);
     await expectAccepted(text);
   });
 
-  test('has every exit code, and every option of several commands', () => {
-    const codes = [...new Set(Object.values(EXIT))].map(String);
-    expect(firstCells(text.replaceAll(/^\| (\d+) \|/gm, '| `$1` |')).filter((cell) => /^\d+$/.test(cell))).toEqual(
-      codes,
-    );
-    for (const option of Object.keys({ ...LIST_OPTIONS, ...DAEMON_OPTIONS })) {
-      if (option !== 'output') expect(text, option).toContain(`--${option}`);
-    }
+  test('has every exit code', () => {
+    const codes = [...text.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+    expect(codes).toEqual([...new Set(Object.values(EXIT))]);
   });
 });
 

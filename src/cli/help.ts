@@ -18,7 +18,8 @@ const helpCommand: Command = {
 
 const HELP: ListedCommand = { name: helpCommand.name, load: () => Promise.resolve(helpCommand) };
 
-const GROUPS = { ...COMMAND_GROUPS, 'Look something up': [HELP, ...COMMAND_GROUPS['Look something up']!] };
+/** All commands by what someone wants to do. */
+export const HELP_GROUPS = { ...COMMAND_GROUPS, 'Look something up': [HELP, ...COMMAND_GROUPS['Look something up']!] };
 
 /** All commands. */
 export const ALL_COMMANDS: readonly ListedCommand[] = [...COMMANDS, HELP];
@@ -61,7 +62,7 @@ export function topicOf([word = '', verb]: readonly string[]): readonly string[]
 /** Help of the named command or noun; without words, of the program. */
 export async function helpOf(words: readonly string[]): Promise<string> {
   if (words.length === 0) {
-    const groups = Object.entries(GROUPS).map(async ([title, commands]) => [title, await loaded(commands)]);
+    const groups = Object.entries(HELP_GROUPS).map(async ([title, commands]) => [title, await loaded(commands)]);
     return overallHelp(Object.fromEntries(await Promise.all(groups)) as Record<string, readonly Command[]>, NOUNS);
   }
   const { command, topic, args } = await namedCommand(words);

@@ -268,7 +268,7 @@ describe('the catalogs', () => {
       help: expect.any(String) as string,
     });
     expect(parse((await opsd(['metrics', '-o', 'yaml'])).stdout)).toEqual(json);
-    expect((await opsd(['metrics', '--markdown'])).stdout).toContain(`| \`${METRIC_NAMES[0]}\` |`);
+    expect((await opsd(['metrics', '--markdown'])).stdout).toContain(`\n- \`${METRIC_NAMES[0]}{`);
   });
 
   test('metrics shows type, unit, labels, source and help of each, one line each without a terminal', async () => {
