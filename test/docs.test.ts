@@ -407,10 +407,14 @@ const TERMS = [...read('docs/glossary.md').matchAll(/^- <a id="([\w-]+)"><\/a>\*
   }),
 );
 
-/** The paragraphs and lists of a page, without generated parts. Links, except those to the glossary, are removed. */
+/** The title of a page, and the question that it answers. */
+const QUESTION = /^# .+\n\n\*[^*]+\?\*\n/;
+
+/** The paragraphs and lists of a page, without its question and generated parts. Links, except those to the glossary, are removed. */
 function runningText(page: string): string {
   return page
     .replaceAll(MARKED, '')
+    .replace(QUESTION, '')
     .replaceAll(/^ *```.*?^ *```/gms, '')
     .replaceAll(/^(?:#| *\|).*$/gm, '')
     .replaceAll(/<[^>]*>|`[^`]*`|\[[^\]]*\]\((?![^)]*glossary\.md#)[^)]*\)/g, '');
