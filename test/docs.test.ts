@@ -457,21 +457,8 @@ test('docs/ARCHITECTURE.md names files and folders that exist', () => {
   expect(known.filter((path) => !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, 'src', path)))).toEqual([]);
 });
 
-describe('docs/guards.md', () => {
-  const sections = read('docs/guards.md')
-    .split(/^###? /m)
-    .filter((section) => section.startsWith('`'));
-
-  test('has a section for every guard, in the order in which they run', () => {
-    expect(sections.map((section) => section.split('\n')[0])).toEqual(GUARDS.map((guard) => `\`${guard.name}\``));
-  });
-
-  test('describes the check, default, display, and remedy of each', () => {
-    for (const section of sections) {
-      const parts = [...section.matchAll(/^- \*\*(\w+):\*\* +\S/gm)].map((match) => match[1]);
-      expect(parts, section).toEqual(['Checks', 'Default', 'Display', 'Remedy']);
-    }
-  });
+test('each guard has its remedy in docs/guards.md', () => {
+  expect(read('docs/guards.md').match(/^- <a id="\w+">.+\. \*Remedy\*: .+\.$/gm)).toHaveLength(GUARDS.length);
 });
 
 test.each(['docs/hooks.md', 'docs/notifications.md', 'docs/monitoring.md'])(

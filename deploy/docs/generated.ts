@@ -1,14 +1,21 @@
 /** Generated parts of the documentation, by the names of their markers. Each follows from the place that declares it. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { CONFIRM_OPTION, REASON_OPTION, YES_OPTION } from '#cli/confirm.ts';
 import type { OptionSpec } from '#cli/command.ts';
 import { HELP_GROUPS } from '#cli/help.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS, SINCE_OPTION, UNTIL_OPTION } from '#cli/list-options.ts';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import type { Guard } from '#automate/guardrails/guard.ts';
 import { catalogMarkdown } from '#observe/catalog/text.ts';
 import { alertLists, burnTable, recordedSeries } from '../prometheus/document.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
 
 export const GENERATED: Readonly<Record<string, () => string | Promise<string>>> = {
   commands,
   'common-options': () => options(COMMON_OPTIONS),
+  guards,
   metrics: catalogMarkdown,
   alerts: alertLists,
   'burn-rates': burnTable,
@@ -44,4 +51,49 @@ function options(specs: Readonly<Record<string, OptionSpec>>): string {
       return `- \`${synopsis}\`${short === undefined ? '' : `, \`-${short}\``}: ${help}\n`;
     })
     .join('');
+}
+
+/** When the guards of each stage run, and the effect of an objection. */
+const STAGES: Readonly<Record<Guard['stage'], string>> = {
+  run: 'Before anything is read, and all but `min_interval` again before every request: an objection holds the run',
+  read: 'After the listing: an objection aborts the run, because the data cannot be trusted',
+  evaluated: 'After the expression: an objection aborts the run',
+  entry: 'For each entry: an objection denies it',
+  account: 'Before the plan is made: an objection holds the run',
+  matched: 'By the number of matched entries: an objection aborts the run, or requires an approval',
+  group: 'For each group, before the plan is made: an objection holds the group',
+  budget: 'For a raise: an objection holds the run, or requires an approval',
+  plan: 'For the whole plan: the run is held if nothing fits, otherwise the rest is left',
+  act: 'Before every request: it is not sent',
+  answer: 'After every response',
+  outcome: 'After the run',
+};
+
+/** The guards in their order, each with the comment of its function. */
+function guards(): string {
+  const sources = sourcesOf('src/automate/guardrails/*-guards.ts');
+  return [...Map.groupBy(GUARDS, ({ stage }) => stage)]
+    .map(([stage, found]) => {
+      const lines = found.map(({ name, check }) => {
+        const comment = commentOf(sources, `export function ${check.name}(`);
+        return `- <a id="${name}"></a>**\`${name}\`**: ${comment.replace(' Remedy: ', ' *Remedy*: ')}\n`;
+      });
+      return `${STAGES[stage]}:\n\n${lines.join('')}`;
+    })
+    .join('\n');
+}
+
+function sourcesOf(pattern: string): string {
+  return globSync(pattern, { cwd: ROOT })
+    .map((path) => readFileSync(join(ROOT, path), 'utf8'))
+    .join('\n');
+}
+
+/** Returns the text of the comment before a declaration. */
+function commentOf(source: string, declaration: string): string {
+  const before = source.slice(0, source.indexOf(`\n${declaration}`));
+  return before
+    .slice(before.lastIndexOf('/**') + 3, before.lastIndexOf('*/'))
+    .replaceAll(/\s+(?:\* )?/g, ' ')
+    .trim();
 }

@@ -4,8 +4,10 @@ import { isOutdated } from '#foundation/domain/known-budget.ts';
 import type { RaiseFacts } from './guard.ts';
 
 /**
- * Requires a known budget. No operation reads the budget, so a raise from an unknown, old or disproved value is a
- * guess.
+ * Requires a known and recent budget, and a known spend of at most 1.1 times the budget. No operation reads the budget,
+ * so any other raise is a guess. The assertion must not be older than the store, nor its amount changed without its
+ * day. One of the day on which the store began, or of more than 7 days ago, requires an approval. Remedy: look up the
+ * budget in the service's console, and assert it in `budget` of the account, with the day.
  */
 export function knownBudget(
   facts: RaiseFacts,
@@ -33,7 +35,10 @@ function holdOf(measured: string): Hold {
   };
 }
 
-/** Requires several readings that agree, since one may be wrong, unless an operator approved the plan. */
+/**
+ * Requires several readings that agree, since one may be wrong, unless an operator approved the plan: 2, 15 min apart,
+ * or 5 min if fewer than 3 hours are left. Remedy: wait.
+ */
 export function confirmation({
   unconfirmed,
   isApproved,
@@ -52,7 +57,10 @@ export function confirmation({
   };
 }
 
-/** Keeps a raise below its ceiling and within the month's limits. */
+/**
+ * Keeps a raise within `action.ceilingUsd`, `limits.maxPerMonth`, and `limits.maxRaisePerMonthUsd`. Remedy: decide how
+ * much the month is allowed to cost.
+ */
 export function raiseLimits(facts: RaiseFacts): { readonly verdict: 'hold'; readonly hold: Hold } | undefined {
   const over = overLimit(facts);
   if (over === undefined) return undefined;
@@ -80,8 +88,9 @@ function overLimit(facts: RaiseFacts): readonly [measured: string, needed: strin
 const DAY_MS = 86_400_000;
 
 /**
- * Requires approval of a raise after unusual spend or spend that this daemon caused: it may be a loop, so an operator
- * decides.
+ * Requires approval of a raise if the usual spend is not known, the spend of the last day is more than 2.5 times as
+ * high, or this daemon causes more than a tenth of the messages: it may be a loop. Remedy: look for a loop first, then
+ * approve the plan.
  */
 export function surge(facts: RaiseFacts): { readonly verdict: 'approve'; readonly hold: Hold } | undefined {
   const reason = facts.isApproved ? undefined : notUsual(facts);

@@ -5,16 +5,20 @@ import type { Candidate, EntryRules, GuardedEntry, Objection } from './guard.ts'
 
 type GuardedCandidate = Candidate<GuardedEntry>;
 
-/** Denies entries with a protected label to every policy and action. Nothing overrules this guard. */
+/**
+ * Denies entries with a protected label (`no-auto`, `legal-hold`) to every policy and action. A prune does not see
+ * labels, so it protects nothing. Never overridden. Remedy: repair the entry manually.
+ */
 export function protectedLabel({ entry }: GuardedCandidate, { protectedLabels }: EntryRules): Objection | undefined {
   const label = sharedLabel(entry.labels, protectedLabels);
   return label === undefined ? undefined : { reason: label };
 }
 
 /**
- * Denies runs whose failure function compensated for the failure: a resume would repeat work that was undone. A failure
- * function that failed has compensated nothing. No state means that the workflow has no failure function. Only states
- * listed in the selection overrule this guard.
+ * Denies a resume of a run whose failure function runs, has run, or was canceled: it would repeat work that was undone.
+ * A failure function that failed has compensated nothing, and no state means that the workflow has none. Only states
+ * listed in `select.failureFunctionState` override this guard. Remedy: list a state there if a resume after it is
+ * right.
  */
 export function failureFunction({ entry }: GuardedCandidate, rules: EntryRules): Objection | undefined {
   if (rules.action !== 'workflow-dlq.resume') return undefined;
@@ -25,16 +29,17 @@ export function failureFunction({ entry }: GuardedCandidate, rules: EntryRules):
 }
 
 /**
- * Denies an entry that another instance repairs. Two instances that do not know each other's attempts would double
- * them.
+ * Denies an entry that another instance has stamped: two instances that do not know each other's attempts would double
+ * them. Remedy: find the other daemon, and keep only one of them.
  */
 export function otherInstance({ stampedBy }: GuardedCandidate): Objection | undefined {
   return stampedBy === undefined ? undefined : { reason: `stamped by instance ${stampedBy}` };
 }
 
 /**
- * Limits the resumes of a run and spaces them with growing waits. The limit counts across all dlqIds of the run.
- * Deletes have no limit of attempts, but they wait after a rejection by the service.
+ * Limits the resumes of a run (3) and spaces them with growing waits (10 m, 1 h, 6 h), across all dlqIds of the run. An
+ * action that the service rejected waits as long, also a delete. A label that cannot be sent again denies the entry.
+ * Remedy: find out why the run fails again before you raise `limits.attempts`.
  */
 export function attempts(candidate: GuardedCandidate, rules: EntryRules): Objection | undefined {
   // Without this wait, rejected entries would come first in every run and keep the others waiting.
@@ -66,7 +71,8 @@ const RESUME_BLOCKS_DELETE_MS = 86_400_000;
 
 /**
  * Prevents double actions: an id that may have had its effect is never sent again, and one run is not resumed through
- * two of its entries. An entry belongs to one policy. A run resumed within a day is not deleted.
+ * two of its entries. An entry belongs to one policy. A run that was resumed within 24 h is not deleted. Remedy: none
+ * needed; later readings resolve unknown outcomes.
  */
 export function claim(candidate: GuardedCandidate, { action, now }: EntryRules): Objection | undefined {
   if (candidate.sentBefore) return { reason: 'sent before' };
@@ -82,7 +88,10 @@ function resumedAt({ attempts, lastAttemptAt, entry }: GuardedCandidate): number
   return lastAttemptAt ?? (attempts > 0 ? entry.createdAt : -Infinity);
 }
 
-/** Announces a delete: the first run that matches an entry lists it, a run after the grace period deletes it. */
+/**
+ * Announces a delete: the first run that matches an entry lists it, a run after `action.grace` deletes it. Remedy:
+ * review the entries that will be deleted.
+ */
 export function grace({ firstMatchedAt }: GuardedCandidate, { action, grace, now }: EntryRules): Objection | undefined {
   if (action === 'workflow-dlq.resume' || grace === 0) return undefined;
   if (firstMatchedAt === undefined) return { reason: 'matched for the first time', until: now + grace };

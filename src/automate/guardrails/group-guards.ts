@@ -8,8 +8,9 @@ const HOLD_MS = 600_000;
 const ARRIVALS_MS = 900_000;
 
 /**
- * Holds an account whose requests fail for quota or rate: resumed runs would fail for the same reason. A raise of the
- * budget is the remedy, so it is not held.
+ * Holds an account that had a 429 or an exhausted quota within 10 minutes, or more than a fifth of whose new failures
+ * are 429: resumed runs would fail for the same reason. A raise of the budget is exempt. Remedy: raise the budget or
+ * the limit of the plan, or send less.
  */
 export function quota({ action, refusedAt, recentArrivals, now }: QuotaFacts): Hold | undefined {
   if (action === 'budget.raise') return undefined;
@@ -43,8 +44,10 @@ function othersOf({ all, quota }: Arrivals) {
 const LEAST_POPULATION = 25;
 
 /**
- * Catches a match of unexpected size: aborts, or asks an operator. The share of the population is checked for deletes
- * only, since after an outage everything matches a resume. An operator who saw the plan may overrule it once.
+ * Catches a match of unexpected size: more than `limits.maxMatched` entries (resumes 10,000, deletes 200), or for
+ * deletes more than 25 % of at least 25 known entries. After an outage everything matches a resume. `limits.onTrip`
+ * aborts the run (deletes) or requires an approval (resumes). Remedy: read the plan. If the number is intended, approve
+ * it; otherwise narrow the policy.
  */
 export function tripwire(
   facts: MatchedFacts,
@@ -74,8 +77,10 @@ function isDelete({ action }: MatchedFacts): boolean {
 const { leastSample: LEAST_SAMPLE, windowMs: WINDOW_MS } = DESTINATION_RULES;
 
 /**
- * Allows resumes only to a destination that responds. If too little is known about it, one canary goes first. After a
- * verified step, the group's own results count, as long as the other data agree.
+ * Allows resumes only to a destination that responds: at least 0.9 of its delivery attempts, 20 or more, succeeded
+ * within 15 minutes. With fewer attempts one canary goes first; after a verified step, the group's own results count,
+ * as long as the other data agree. If at least 10 are known and fewer than 0.1 succeeded, nothing is sent. Successes
+ * count only after 15 minutes of observation; the store keeps them. Remedy: repair the destination.
  */
 export function destination(facts: GroupFacts): GroupVerdict {
   const { action, deliveries, matched } = facts;
@@ -124,7 +129,10 @@ const ALWAYS_TOLERATED = 25;
 const TIMES_BASELINE = 3;
 const NEW_FAILURES_MS = 600_000;
 
-/** Denies a group while many of its runs still fail: resumed runs would fail as well. */
+/**
+ * Holds a group of which more than 25 runs failed within 10 minutes, and more than 3 times the mean of the last 24 h:
+ * resumed runs would fail as well. Remedy: repair the cause of the failures.
+ */
 export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdict {
   if (action !== 'workflow-dlq.resume') return { allowed: matched, reason: 'not applicable', passed: true };
   const most = Math.max(ALWAYS_TOLERATED, TIMES_BASELINE * arrivals.baseline10m);
@@ -143,8 +151,10 @@ export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdic
 }
 
 /**
- * Limits a group to the size that its campaign has reached. Allows nothing while a step is unsettled or the breaker is
- * open. A resume without a campaign is a canary of one.
+ * Limits a group to the step that its campaign has reached: from 1, times 3, up to 500. Allows nothing while a step
+ * settles or the group is halted (30 min, 2 h, 6 h, then audit). A resume without a campaign is a canary of one.
+ * Remedy: after a halt, find out why the resumed runs fail; the next canary is sent automatically. For a group in audit
+ * mode, repair the cause, then lift the halt.
  */
 export function ramp({ action, campaign, matched, now }: GroupFacts): GroupVerdict {
   if (campaign === undefined) {

@@ -6,7 +6,10 @@ import type { WorkflowDlqSelection } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { ReadFacts } from './guard.ts';
 
-/** Requires all pages without an error. An incomplete listing says nothing about the entries that it lacks. */
+/**
+ * Requires all pages, at most 2,000, without an error or a repeated cursor: an incomplete listing says nothing about
+ * the entries that it lacks. Remedy: check the account's errors. If there are too many pages, narrow `select`.
+ */
 export function incompleteRead({ complete, problem }: ReadFacts): Hold | undefined {
   if (complete) return undefined;
   return {
@@ -17,8 +20,9 @@ export function incompleteRead({ complete, problem }: ReadFacts): Hold | undefin
 }
 
 /**
- * Checks that every row meets every filter of the request. A row that does not means that the service ignored a filter,
- * so the listing has entries that the policy did not select. Nothing overrules this guard.
+ * Requires that every row meets every filter of the request: otherwise the service ignored a filter, so the listing has
+ * entries that the policy did not select. Never overridden. Remedy: report it to the provider, and remove the filter
+ * from `select`.
  */
 export function filterMismatch({ entries, filter }: ReadFacts): Hold | undefined {
   for (const entry of entries) {
@@ -56,7 +60,10 @@ function missed(wanted: readonly string[] | undefined, value: string | undefined
 const EARLIEST = Date.UTC(2015, 0, 1);
 const DAY_MS = 86_400_000;
 
-/** Requires plausible times, mandatory fields, and a clock that agrees with the service's. */
+/**
+ * Requires times in milliseconds between 2015 and tomorrow, all ids, and a clock that differs from the service's by at
+ * most 60 s. Remedy: correct the clock; otherwise report the data to the provider.
+ */
 export function implausibleData(facts: ReadFacts): Hold | undefined {
   const measured = implausible(facts);
   if (measured === undefined) return undefined;
@@ -90,7 +97,9 @@ const TIMES = ['createdAt', 'workflowCreatedAt'] as const satisfies readonly (ke
 const TOLERATED = 0.05;
 
 /**
- * Aborts a run whose expression fails on many entries: it was not written for them, so its other matches mean little.
+ * Aborts a run whose expression fails on more than 5 % of the entries: it was not written for them, so its other
+ * matches mean little. An entry for which the expression is false or fails is denied. Remedy: test optional fields with
+ * `has()`.
  */
 export function where({ entries, errors }: { readonly entries: number; readonly errors: number }): Hold | undefined {
   if (errors <= entries * TOLERATED) return undefined;

@@ -4,7 +4,11 @@ import { formatDuration } from '#foundation/domain/duration.ts';
 import { isoTime, type Hold } from '#foundation/domain/hold.ts';
 import type { RunFacts } from './guard.ts';
 
-/** Holds every run while a pause is active. Nothing overrules this guard. */
+/**
+ * Holds every run while a pause is active: the kill switch file, an operator, or the daemon itself pauses the engine or
+ * a policy. A file whose existence cannot be determined counts as present. Never overridden. Remedy: find out why it
+ * was paused; remove the file, or run `opsd unpause --reason TEXT`.
+ */
 export function killSwitch({ paused }: RunFacts): Hold | undefined {
   if (paused === undefined) return undefined;
   const { reason, remedy, since } = paused;
@@ -12,7 +16,8 @@ export function killSwitch({ paused }: RunFacts): Hold | undefined {
 }
 
 /**
- * Allows one executor for each store: a second one would repeat the actions of the first. Nothing overrules this guard.
+ * Allows one executor for each store: a second one would repeat the actions of the first. Also holds every run if the
+ * store file is damaged, moved, or removed. Never overridden. Remedy: stop the other daemon, or restore the store.
  */
 export function lease({ leaseLost }: RunFacts): Hold | undefined {
   if (leaseLost === undefined) return undefined;
@@ -23,7 +28,12 @@ export function lease({ leaseLost }: RunFacts): Hold | undefined {
   };
 }
 
-/** Holds a run while the local clock is not known to agree with the service's: every time limit depends on it. */
+/**
+ * Holds a run unless the service has responded and the local clock differs from its `Date` by at most 60 s: every time
+ * limit depends on it. Without a `Date`, the clock must agree with the time elapsed since the start. Never overridden.
+ * Remedy: correct the clock; the next response that confirms it ends the hold. If the service sends no `Date`, restart
+ * the daemon.
+ */
 export function clock({ clockSkewMs }: RunFacts): Hold | undefined {
   const measured =
     clockSkewMs === undefined
@@ -34,7 +44,7 @@ export function clock({ clockSkewMs }: RunFacts): Hold | undefined {
   return { measured, needed: `the difference must be at most ${MAX_CLOCK_SKEW_MS / 1_000} s`, remedy };
 }
 
-/** Holds every run outside the policy's windows, manual runs as well. */
+/** Defers a run outside the policy's `windows`, a manual one as well. Remedy: wait, or change `windows`. */
 export function window({ opensAt }: RunFacts): Hold | undefined {
   if (opensAt === undefined) return undefined;
   return {
@@ -45,7 +55,10 @@ export function window({ opensAt }: RunFacts): Hold | undefined {
   };
 }
 
-/** Requires all preconditions to be true: an unknown one holds the run like a false one. */
+/**
+ * Requires all preconditions to be true: an unknown one holds the run like a false one. Remedy: check the fact that it
+ * uses. If the fact is unknown, its collector fails.
+ */
 export function precondition({ unmet }: RunFacts): Hold | undefined {
   if (unmet.length === 0) return undefined;
   return {
@@ -57,7 +70,10 @@ export function precondition({ unmet }: RunFacts): Hold | undefined {
   };
 }
 
-/** Spaces the actions of a policy. The interval starts at the last intent, even if its outcome is unknown. */
+/**
+ * Defers a run until `limits.minInterval` (0) has passed since the last action, even if its outcome is unknown. Remedy:
+ * wait.
+ */
 export function minInterval({ lastIntentAt, minInterval, now }: RunFacts): Hold | undefined {
   if (lastIntentAt === undefined || minInterval === 0 || now - lastIntentAt >= minInterval) return undefined;
   return {
@@ -72,7 +88,10 @@ export function minInterval({ lastIntentAt, minInterval, now }: RunFacts): Hold 
 
 const COOL_DOWN_MS = 3_600_000;
 
-/** Holds the next prune after one whose result is unknown: that prune may still be deleting. */
+/**
+ * Holds the next prune for 1 h after one whose result is unknown: that prune may still be deleting. Remedy: wait, and
+ * compare the number of messages in the DLQ with the expected number.
+ */
 export function coolDown({ lastUnknownAt, now }: RunFacts): Hold | undefined {
   if (lastUnknownAt === undefined || now - lastUnknownAt >= COOL_DOWN_MS) return undefined;
   return {

@@ -4,7 +4,12 @@ import type { AuthorityFacts, OutcomeFacts, PlanFacts } from './guard.ts';
 
 const WINDOWS_MS: Readonly<Record<string, number>> = { hour: 3_600_000, day: 86_400_000 };
 
-/** Applies the smallest limit; allowed entries above it are left for later runs. */
+/**
+ * Limits actions to `limits.maxPerRun` and the sliding windows of policy (4,000/h, 10,000/d; deletes 100/h, 300/d),
+ * account, and engine (5,000/h, 20,000/d). Entries above the smallest limit are left for later runs. A window that
+ * starts before the daemon did, or before the clock was set, is 3 minutes longer; so are those of the engine with
+ * replicas. Remedy: wait.
+ */
 export function caps({ matched, maxPerRun, caps }: PlanFacts): { readonly allowed: number; readonly hold?: Hold } {
   let allowed = Math.min(matched, maxPerRun);
   let hold: Hold = {
@@ -34,7 +39,10 @@ function isLater(until = Infinity, other = Infinity): boolean {
   return until > other;
 }
 
-/** Holds all requests in modes `off` and `audit`, even of an approved plan. Both modes still decide and record. */
+/**
+ * Holds all requests in modes `off` and `audit` (the default), even of an approved plan. Both modes still decide and
+ * record. Remedy: when the plans are right, set `mode: enforce`.
+ */
 export function mode({ mode, reducedBy }: AuthorityFacts): Hold | undefined {
   if (mode !== 'off' && mode !== 'audit') return undefined;
   return {
@@ -45,8 +53,8 @@ export function mode({ mode, reducedBy }: AuthorityFacts): Hold | undefined {
 }
 
 /**
- * Keeps a new or widened policy in audit first, so that someone sees its deletes. An operator who approves the plan has
- * seen them.
+ * Keeps a new or widened delete policy in audit for 3 runs, so that someone sees its deletes. An operator who approves
+ * the plan has seen them. Remedy: review the audit runs.
  */
 export function probation({ mode, isApproved, probationLeft }: AuthorityFacts): Hold | undefined {
   if (mode === 'approve' || isApproved || probationLeft <= 0) return undefined;
@@ -57,7 +65,11 @@ export function probation({ mode, isApproved, probationLeft }: AuthorityFacts): 
   };
 }
 
-/** Waits for an operator's approval in mode `approve`, and for each plan that needs approval. */
+/**
+ * Waits for an operator's approval in mode `approve`, and for each plan that needs approval. Rejected actions are not
+ * presented again before the rejected plan would have expired. A pending plan expires at once if its policy needs no
+ * approval any more, or if none of its entries is left. Remedy: read the plan, then approve or reject it.
+ */
 export function approval({ mode, isApproved, needsApproval }: AuthorityFacts): Hold | undefined {
   if (isApproved || (needsApproval === undefined && mode !== 'approve')) return undefined;
   return {
@@ -68,8 +80,9 @@ export function approval({ mode, isApproved, needsApproval }: AuthorityFacts): H
 }
 
 /**
- * Detects actions on more entries than the request named or allowed. The service read the request differently, so it
- * would do the same with the next one.
+ * Pauses the engine if the service acted on more entries than the request named or allowed: it read the request
+ * differently, so it would do the same with the next one. Remedy: compare the action with the service, then run `opsd
+ * unpause --reason TEXT`.
  */
 export function exceededRequest({ asked, done }: { readonly asked: number; readonly done: number }): Hold | undefined {
   if (done <= asked) return undefined;
@@ -80,7 +93,10 @@ export function exceededRequest({ asked, done }: { readonly asked: number; reado
   };
 }
 
-/** Finds a plan whose results do not add up: an action was counted twice or not at all. */
+/**
+ * Pauses the policy if the results of a run do not add up: an action was counted twice or not at all. Remedy: report it
+ * with the records of the run, then run `opsd unpause --reason TEXT`.
+ */
 export function outcomeMismatch({ planned, acted, skipped, failed, unknown, left }: OutcomeFacts): Hold | undefined {
   if (planned === acted + skipped + failed + unknown + left) return undefined;
   return {
