@@ -152,23 +152,34 @@ export const RESPONSES = {
   'slow-responses': SLOW,
 } as const;
 
-/** The table of a playback in docs/alerts.md: the scenarios in which an alert fires. */
-export function responseTable(playback: Playback, responses: readonly (readonly Response[])[]): string {
-  const rows = playback.scenarios.flatMap(({ failure, destination, perMinute, phases }, index) => {
-    const found = responses[index]!;
-    if (found.length === 0) return [];
-    const cell = (severity: string): string =>
-      found
-        .filter((response) => response.severity === severity)
-        .map(({ alert, from }) => `${alert.replace('MsgsvcDestination', '')} ${duration(from)}`)
-        .join(', ') || '–';
-    const end = phases.reduce((sum, { minutes }) => sum + minutes, 0);
-    const resolved = found.map(({ to }) => to + playback.step - end);
-    const lasts = end === Number.POSITIVE_INFINITY;
-    const cells = [destination, String(perMinute), cell('critical'), cell('warning')];
-    return [[failure, ...cells, lasts ? '–' : duration(Math.max(...resolved))]];
+/** The table of a playback in docs/alerts.md: a row for each failure that fires an alert somewhere. */
+export function responseTable({ scenarios, step }: Playback, responses: readonly (readonly Response[])[]): string {
+  const placeOf = ({ destination, perMinute }: Scenario): string => `${destination}, ${perMinute}/min`;
+  const all = scenarios.map((scenario, index) => ({ scenario, found: responses[index]! }));
+  const fired = [...Map.groupBy(all, ({ scenario }) => scenario.failure)].filter(([, played]) =>
+    played.some(({ found }) => found.length > 0),
+  );
+  const places = [...new Set(fired.flatMap(([, played]) => played.map(({ scenario }) => placeOf(scenario))))];
+  const rows = fired.map(([failure, played]) => [
+    failure,
+    ...places.map((place) => {
+      const here = played.find(({ scenario }) => placeOf(scenario) === place);
+      return here === undefined ? '' : cell(here.scenario, here.found, step);
+    }),
+  ]);
+  return table(['failure', ...places], rows);
+}
+
+function cell({ phases }: Scenario, found: readonly Response[], step: number): string {
+  if (found.length === 0) return '–';
+  const alerts = found.map(({ alert, severity, from }) => {
+    const text = `${alert.replace('MsgsvcDestination', '')} ${duration(from)}`;
+    return severity === 'critical' ? `**${text}**` : text;
   });
-  return table(['failure', 'destination', 'messages a minute', 'page after', 'warning after', 'resolved after'], rows);
+  const end = phases.reduce((sum, { minutes }) => sum + minutes, 0);
+  if (end === Number.POSITIVE_INFINITY) return alerts.join(', ');
+  const resolved = Math.max(...found.map(({ to }) => to + step - end));
+  return `${alerts.join(', ')}; resolved ${duration(resolved)} after its end`;
 }
 
 function duration(minutes: number): string {

@@ -20,7 +20,7 @@ function planOf(over: Partial<Plan>): Plan {
 test.each(GUARDS)('docs/guards.md says if an objection of $name defers the run', ({ name }) => {
   const line = new RegExp(`^- <a id="${name}">.*`, 'm').exec(doc('guards.md'))!;
   const { outcome } = unacted(planOf({ stopped: { guard: name, reason: 'r' } }));
-  expect(/^Defers/.test(line[0].split('**: ')[1]!)).toBe(outcome === 'deferred');
+  expect(line[0].split('**: ')[1]!.startsWith('Defers')).toBe(outcome === 'deferred');
 });
 
 test('docs/policy-runs.md has every outcome, and no other', () => {
