@@ -6,7 +6,17 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { busy, emptyWorld, hostileWorld, OPERATOR, PAGES, withUsers } from '../operate/pages/worlds.ts';
-import { engine, ledger, plan, RESUME_BILLING, serving, storedPlan, world, type World } from '../operate/http/world.ts';
+import {
+  engine,
+  ledger,
+  NOW,
+  plan,
+  RESUME_BILLING,
+  serving,
+  storedPlan,
+  world,
+  type World,
+} from '../operate/http/world.ts';
 import { openTab, type Tab, type TabView } from '../support/browser-tab.ts';
 import { tooWide, violations } from '../support/page-checks.ts';
 import { installed } from '../support/program.ts';
@@ -126,7 +136,16 @@ test('an operator selects, plans and approves without the script', async ({ skip
 
 test('the script shows local times with UTC on hover, copies commands, and counts a selection', async ({ skip }) => {
   if (chromium === undefined) skip('chromium is not installed');
-  const { address } = await serving(busy());
+  // Only conditions without an action have a command for someone who may act.
+  const reload = {
+    key: 'reload',
+    severity: 'warning',
+    summary: 'reload failed',
+    detail: 'line 3',
+    since: NOW,
+  } as const;
+  const deps = busy();
+  const { address } = await serving({ ...deps, engine: { ...deps.engine, conditions: () => [reload] } });
   const tab = await openTab(chromium!);
   await signIn(tab, address);
   await tab.send('Emulation.setTimezoneOverride', { timezoneId: 'Asia/Kolkata' });

@@ -10,6 +10,13 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
 
+const USD = { style: 'currency', currency: 'USD', trailingZeroDisplay: 'stripIfInteger' } as const;
+
+/** `$1,250`, `$71.20`; `unlimited` for null and Infinity. */
+export function formatUsd(amount: number | null): string {
+  return amount === null || !Number.isFinite(amount) ? 'unlimited' : amount.toLocaleString('en-US', USD);
+}
+
 interface RunNumbers {
   readonly matched?: number;
   readonly acted: number;

@@ -31,7 +31,7 @@ code, .id { font: 0.92em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, "Dej
 p, li, dd { overflow-wrap: anywhere; }
 .skip { position: absolute; left: -9999px; }
 .skip:focus { left: 16px; top: 8px; background: var(--sheet); padding: 4px 8px; }
-[hidden], details:not([open]) > :not(summary) { display: none !important; }
+[hidden] { display: none !important; }
 
 .top { display: flex; align-items: center; gap: 4px 16px; padding: 6px 24px; background: var(--sheet); border-bottom: 1px solid var(--line); }
 .top nav { display: flex; flex: 1 1 auto; min-width: 0; overflow-x: auto; scrollbar-width: none; }

@@ -2,13 +2,10 @@
 import { DEAD_LETTER_QUEUES, membersNow, type Incident } from '#foundation/domain/incident.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
-import type { NextStep } from '../situation/next-step.ts';
 import type { LedgerReader } from './api-deps.ts';
 import { deadLetterRows, type FoundDeadLetter } from './dead-letter-query.ts';
 import { byUrgency, situationOf, type IncidentDeps } from './incident-views.ts';
-
-/** Without its text, whose numbers would be those of the sample. */
-export type Repair = Pick<NextStep, 'by' | 'policy' | 'why' | 'action'>;
+import type { Repair } from '../contract/incidents.ts';
 
 export type RepairDeps = Pick<IncidentDeps, 'clock' | 'board' | 'incidents' | 'accounts'>;
 
@@ -35,8 +32,10 @@ export async function incidentRepairs(
     return incidents.flatMap((incident): [string, Repair][] => {
       const members = samples.get(incident.id)!;
       const { by, policy, why, action } = situationOf(deps, incident, { members, statuses, stored, lineages }).next;
-      const isSure = by === 'policy' || action?.kind === 'approve' || members.length >= membersNow(incident);
-      return isSure ? [[incident.id, { by, policy, why, action }]] : [];
+      const pendingPlan = action?.kind === 'approve' ? action.plan : undefined;
+      const isSure = by === 'policy' || pendingPlan !== undefined || members.length >= membersNow(incident);
+      // No text: its numbers would be those of the sample.
+      return isSure ? [[incident.id, { by, policy, why, pendingPlan }]] : [];
     });
   });
   return new Map((await Promise.all(found)).flat());

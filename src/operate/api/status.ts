@@ -15,7 +15,7 @@ import {
   type StoredFacts,
 } from './stored-status.ts';
 import type { RunView } from '../contract/policies.ts';
-import type { ReconciliationView, SourceView } from '../contract/status.ts';
+import type { ReconciliationView, SourceView, Verdict } from '../contract/status.ts';
 import type { RepairDeps } from './incident-repairs.ts';
 import { judge } from './verdict.ts';
 
@@ -128,9 +128,38 @@ export function statusOf(deps: StatusDeps, outages: readonly AccountOutages[], s
     repairs: stored.repairs,
     storeError: stored.error,
   };
-  const incidents = deps.incidents.all().filter(({ state }) => state !== 'resolved');
-  const verdict = judge(facts, { canaries: deps.canaries.states(), incidents, repairs: stored.repairs });
-  return { ...facts, verdict };
+  return { ...facts, verdict: verdictOf(deps, facts) };
+}
+
+/** Status without what belongs to other accounts, with the verdict of the rest. */
+export function ofAccount(deps: StatusDeps, status: Status, name: string): Status {
+  const isOf = ({ account = name }: { readonly account?: string }) => account === name;
+  const facts = {
+    ...status,
+    accounts: status.accounts.filter((account) => account.name === name),
+    outages: status.outages.filter(isOf),
+    outagesUnknown: status.outagesUnknown.filter((account) => account === name),
+    sources: status.sources.filter(isOf),
+    reconciliation: status.reconciliation.filter(isOf),
+    conditions: status.conditions.filter(isOf),
+    plans: status.plans.filter(isOf),
+    approvals: status.approvals.filter(isOf),
+    policies: status.policies.filter(isOf),
+    actions: status.actions.filter(isOf),
+  };
+  return { ...facts, verdict: verdictOf(deps, facts, isOf) };
+}
+
+function verdictOf(
+  deps: StatusDeps,
+  facts: Omit<Status, 'verdict'>,
+  isOf: (row: { readonly account: string }) => boolean = () => true,
+): Verdict {
+  return judge(facts, {
+    canaries: deps.canaries.states().filter(isOf),
+    incidents: deps.incidents.all().filter(({ state }) => state !== 'resolved'),
+    repairs: facts.repairs,
+  });
 }
 
 /** Facts about the data from the service. They need no read of the store. */

@@ -10,8 +10,9 @@ import { actionView, runView } from './run-views.ts';
 import type { ActionView, PolicyView, RunView } from '../contract/policies.ts';
 import type { StoredPlanView } from '../contract/plans.ts';
 import type { SourceView, StatusFacts } from '../contract/status.ts';
-import { incidentRepairs, type Repair, type RepairDeps } from './incident-repairs.ts';
+import { incidentRepairs, type RepairDeps } from './incident-repairs.ts';
 import { storedPlanView } from './stored-plans.ts';
+import type { Repair } from '../contract/incidents.ts';
 
 export interface StoredFacts {
   readonly policies: readonly PolicyView[];

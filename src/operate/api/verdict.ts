@@ -14,7 +14,6 @@ import {
   rowPath,
   sourceAnchor,
 } from '../contract/page-paths.ts';
-import type { NextStep } from '../situation/next-step.ts';
 import { outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
 import {
   problemText,
@@ -27,6 +26,7 @@ import {
 } from '../contract/status.ts';
 import type { Status } from './stored-status.ts';
 import type { PolicyView } from '../contract/policies.ts';
+import type { Repair } from '../contract/incidents.ts';
 
 /** Facts of the verdict that are not part of the status. */
 export interface VerdictFacts {
@@ -35,7 +35,7 @@ export interface VerdictFacts {
   /** Unresolved incidents. */
   readonly incidents: readonly Pick<Incident, 'id' | 'account' | 'kind' | 'place'>[];
   /** Repairs by incident. One without a repair is not known. */
-  readonly repairs: ReadonlyMap<string, Pick<NextStep, 'by' | 'policy' | 'why'>>;
+  readonly repairs: ReadonlyMap<string, Repair>;
 }
 
 export function judge(status: Omit<Status, 'verdict'>, { canaries, incidents, repairs }: VerdictFacts): Verdict {

@@ -159,6 +159,12 @@ const incidentDetail = s.named(
 );
 export type IncidentDetail = s.Infer<typeof incidentDetail>;
 
+/** Repair of an incident: its next step without the text and the action. */
+export type Repair = Pick<IncidentDetail['next'], 'by' | 'policy' | 'why'> & {
+  /** Plan that waits for an approval. */
+  readonly pendingPlan?: string | undefined;
+};
+
 export const listIncidents = route('GET /api/v1/incidents', {
   id: 'listIncidents',
   summary: 'Incidents, unresolved ones first',

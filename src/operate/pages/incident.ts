@@ -7,11 +7,11 @@ import { findIncident, incidentDetail, readIncident } from '../api/incident-view
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
-import { decisionForm, foldedTakeBack } from './approvals.ts';
 import { buttonOf, reasonInput, reasonOf } from './frame/fields.ts';
 import { pageCommand, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { makeManualPlan } from './manual-plan.ts';
-import { liftForm, pauseForm } from './pauses.ts';
+import { actionPart } from './next-action.ts';
+import { pauseForm } from './pauses.ts';
 import { campaigns } from '../show/campaigns.ts';
 import {
   incidentChart,
@@ -23,10 +23,10 @@ import {
   incidentStatus,
   incidentStoryPart,
 } from '../show/incident.ts';
-import { incidentPath, policyPath } from '../contract/page-paths.ts';
+import { incidentPath } from '../contract/page-paths.ts';
 import { type Cell, Html, nextStep } from '#foundation/markup/cell.ts';
 import { clipped, html } from '#foundation/markup/html.ts';
-import type { NextAction } from '../situation/next-step.ts';
+import { takeBack, type NextAction } from '../situation/next-step.ts';
 import type { IncidentDetail } from '../contract/incidents.ts';
 
 export async function incidentPage(context: PageContext): Promise<Reply> {
@@ -48,7 +48,7 @@ export async function incidentPage(context: PageContext): Promise<Reply> {
       incidentChart(incident),
       incidentStoryPart(incident),
       incidentSample(incident),
-      incidentPlans(incident.plans, at, (plan) => foldedTakeBack(context, plan)),
+      incidentPlans(incident.plans, at, (plan) => actionPart(context, takeBack(plan), incident.plans)),
       campaigns(own, at),
       incidentPolicies(incident, at),
       html`<details class="more">
@@ -81,25 +81,8 @@ function decision(context: PageContext, incident: IncidentDetail, action: NextAc
 
 function primaryForm(context: PageContext, incident: IncidentDetail, action: NextAction | undefined): Cell {
   if (action === undefined) return acknowledgeForm(context, incident);
-  switch (action.kind) {
-    case 'approve':
-    case 'apply': {
-      const plan = incident.plans.find(({ id }) => id === action.plan);
-      return plan && decisionForm(context, plan);
-    }
-    case 'reject':
-    case 'cancel': {
-      const plan = incident.plans.find(({ id }) => id === action.plan);
-      return plan && foldedTakeBack(context, plan);
-    }
-    case 'plan':
-      return html`<a class="button" href="${policyPath(action.policy)}">Open ${action.policy}</a>
-        ${pauseForm(context, action.policy)}`;
-    case 'resume':
-      return planForm(context, incident);
-    case 'unpause':
-      return liftForm(context, action.policy, action.group);
-  }
+  if (action.kind === 'resume') return planForm(context, incident);
+  return [actionPart(context, action, incident.plans), action.kind === 'plan' && pauseForm(context, action.policy)];
 }
 
 function otherForms(context: PageContext, incident: IncidentDetail, action: NextAction | undefined): readonly Html[] {

@@ -6,8 +6,7 @@ import { incidentList } from '../api/incident-views.ts';
 import type { Reply } from '../http/reply.ts';
 import { accountField, filterForm, nextLink, readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { firstFailure, knownCount, rateChart } from '../show/incident.ts';
-import { whoRepairs } from './incident-repair.ts';
+import { firstFailure, knownCount, rateChart, whoRepairs } from '../show/incident.ts';
 import { readStatus } from '../api/status.ts';
 import type { Status } from '../api/stored-status.ts';
 import { incidentPath } from '../contract/page-paths.ts';
@@ -67,7 +66,10 @@ export function incidentTable(
       Failures: (row) => rateChart(row),
       Since: (row) => firstFailure(row, at),
       'First expires': (row) => moment(row.firstExpiresAt, at),
-      'Who repairs it': wide((row) => whoRepairs(row, repairs.get(row.id))),
+      'Who repairs it': wide((row) => [
+        whoRepairs(row, repairs.get(row.id)),
+        row.acknowledged && sub(`${row.acknowledged.by}: ${row.acknowledged.note}`),
+      ]),
     },
   });
 }

@@ -1,5 +1,5 @@
 /** Chart and figures of the first page: how deliveries went, and the numbers of now beside their usual range. */
-import { formatCount } from '#foundation/domain/counted.ts';
+import { formatCount, formatUsd } from '#foundation/domain/counted.ts';
 import type { ApiDeps, LedgerReader } from '../api/api-deps.ts';
 import { historyView, type HistoryAsked } from '../api/history.ts';
 import { readSpend } from '../api/spend.ts';
@@ -170,12 +170,8 @@ function spendFigure(values: ChartValues, { accounts }: SpendView): NonNullable<
   const total = sum(spent);
   const budgets = accounts.map(({ budget }) => budget?.knownUsd);
   const forecasts = accounts.map(({ forecastUsd }) => forecastUsd);
-  const forecast = forecasts.includes(undefined) ? '' : `, forecast ${dollars(sum(forecasts))}`;
+  const forecast = forecasts.includes(undefined) ? '' : `, forecast ${formatUsd(sum(forecasts))}`;
   if (budgets.some((value) => value === undefined || value === null))
-    return { ...of, value: dollars(total), note: `no budget known${forecast}` };
-  return { ...of, value: dollars(total), note: `of ${dollars(sum(budgets))}${forecast}` };
-}
-
-function dollars(value: number): string {
-  return `$${value < 10 ? value.toFixed(2) : formatCount(Math.round(value))}`;
+    return { ...of, value: formatUsd(total), note: `no budget known${forecast}` };
+  return { ...of, value: formatUsd(total), note: `of ${formatUsd(sum(budgets))}${forecast}` };
 }

@@ -5,7 +5,7 @@
 import type { IncidentState } from '#foundation/domain/incident.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
-import { readStatusAnd } from '../api/status.ts';
+import { ofAccount, readStatusAnd } from '../api/status.ts';
 import type { Status } from '../api/stored-status.ts';
 import { besidesPauses, isOfIncident } from '../api/verdict.ts';
 import type { Problem, VerdictLevel } from '../contract/status.ts';
@@ -14,7 +14,7 @@ import { actions } from '../show/actions.ts';
 import { campaigns } from '../show/campaigns.ts';
 import { section, state, type Cell, type Tone } from '#foundation/markup/cell.ts';
 import { clipped, html, message } from '#foundation/markup/html.ts';
-import { accountOf, isShown, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { accountOf, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { choice } from '#foundation/markup/menu.ts';
 import { incidentTable } from './incidents.ts';
 import { charts, readHistory, spanOf, SPANS } from './now-charts.ts';
@@ -33,8 +33,8 @@ export async function nowPage(context: PageContext): Promise<Reply> {
     also: (ledger) => readHistory(deps, { account, span: spanOf(context.query) }, ledger),
     signal,
   });
-  const shown = withCommands(context, ofAccount(read, context));
-  const status = { ...shown, repairs: read.repairs };
+  const shown = account === undefined ? read : ofAccount(deps, read, account);
+  const status = { ...withCommands(context, shown), repairs: read.repairs };
   const first = headProblem(status);
   return showPage(context, {
     title: 'Now',
@@ -46,19 +46,6 @@ export async function nowPage(context: PageContext): Promise<Reply> {
     main: html`${charts(history)} ${toDo(status, context)} ${openIncidents(status, context, account)}
     ${otherProblems(status)} ${folded(status, context)}`,
   });
-}
-
-/** Status without what belongs to other accounts. The verdict is that of all. */
-function ofAccount(status: Status, context: PageContext): Status {
-  const isOf = isShown(context);
-  return {
-    ...status,
-    plans: status.plans.filter(isOf),
-    approvals: status.approvals.filter(isOf),
-    policies: status.policies.filter(isOf),
-    actions: status.actions.filter(isOf),
-    conditions: status.conditions.filter(isOf),
-  };
 }
 
 const VERDICT_WORD: Readonly<Record<VerdictLevel, string>> = {

@@ -1,12 +1,13 @@
 /** Parts of pages about policies: active conditions, pending plans and campaigns. Pure. */
 import type { Status } from '../api/stored-status.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
+import { shellWord } from '#foundation/domain/own-command.ts';
 import { coverText } from '#foundation/domain/plan.ts';
-import { counted } from '../api/format.ts';
-import { commandOfAction, pausedPolicy } from '../situation/next-step.ts';
-import { decisionForm, foldedTakeBack } from './approvals.ts';
+import { conditionAction, pausedPolicy, takeBack, type NextAction } from '../situation/next-step.ts';
+import { actionPart, decisionForm } from './next-action.ts';
 import { pageCommand, type PageContext } from './frame/page.ts';
 import { planPath } from '../contract/page-paths.ts';
+import { planTitle } from '../show/plan-acts.ts';
 import { policyLink } from '../show/policy-link.ts';
 import { besidesPauses, CONDITIONS_ANCHOR } from '../api/verdict.ts';
 import {
@@ -21,7 +22,6 @@ import {
   table,
   timePiece,
   type Tone,
-  whole,
   wide,
 } from '#foundation/markup/cell.ts';
 import { clipped, html, long } from '#foundation/markup/html.ts';
@@ -34,9 +34,9 @@ interface ActiveRow {
   readonly summary: Cell;
   readonly detail: Cell;
   readonly since: number;
-  /** Next command for an operator, or the form for it. */
-  readonly command?: string;
-  readonly form?: Cell;
+  readonly action?: NextAction | undefined;
+  /** Next command, where no action resolves it. */
+  readonly command?: string | undefined;
 }
 
 /** @returns undefined without active conditions */
@@ -51,7 +51,7 @@ export function activeConditions(
       // The rows of the plans themselves have what is left of them now.
       .filter(({ key }) => !key.startsWith('approved/'))
       .map((condition) => conditionRow(condition, status.plans)),
-    ...status.approvals.map((approval) => approvalRow(approval, context)),
+    ...status.approvals.map(approvalRow),
   ];
   if (rows.length === 0) return undefined;
   return section(
@@ -68,15 +68,15 @@ export function activeConditions(
         Reason: wide((row) => [row.summary, html`<span class="sub block">${long(row.detail)}</span>`]),
         'Next step': wide(
           (row) =>
-            row.form ??
-            (row.command !== undefined && html`<code>${long(command(row.command.replace(/^opsd /, '')))}</code>`),
+            (row.action && actionPart(context, row.action, [...status.plans, ...status.approvals])) ??
+            (row.command && code(command(row.command))),
         ),
       },
     }),
   );
 }
 
-function approvalRow(approval: StoredPlanView, context: PageContext): ActiveRow {
+function approvalRow(approval: StoredPlanView): ActiveRow {
   const { id, policy, approvedBy = 'an operator', approvedAt, savedAt } = approval;
   return {
     tone: 'off',
@@ -85,7 +85,7 @@ function approvalRow(approval: StoredPlanView, context: PageContext): ActiveRow 
     summary: html`Plan ${idLink(planPath(id), id)} is approved by ${clipped(approvedBy)}`,
     detail: html`${coverText(approval)}, until ${timePiece(approval.expiresAt)}. It acts when no guard holds it.`,
     since: approvedAt ?? savedAt,
-    form: foldedTakeBack(context, approval),
+    action: takeBack(approval),
   };
 }
 
@@ -99,7 +99,7 @@ function pauseRow(pause: Status['pauses'][number]): ActiveRow {
     summary: reason,
     detail: by === 'engine' ? 'the daemon paused itself' : `by ${by}`,
     since: at,
-    command: commandOfAction({ kind: 'unpause', policy }),
+    action: { kind: 'unpause', policy },
   };
 }
 
@@ -117,39 +117,25 @@ const CONDITION_WORD: Readonly<Record<string, string>> = {
 };
 
 function conditionRow(condition: Condition, plans: Status['plans']): ActiveRow {
-  const { key, severity, policy, group, summary, detail, since } = condition;
+  const { key, severity, policy = 'NAME', group, summary, detail, since } = condition;
   const [kind = ''] = key.split('/');
-  const command = nextCommand(kind, condition, plans);
   return {
     tone: CONDITION_TONE[severity],
     word: CONDITION_WORD[kind] ?? kind,
-    about: [policy, group].filter((part) => part !== undefined && part !== '').join(' · '),
+    about: [condition.policy, group].filter((part) => part !== undefined && part !== '').join(' · '),
     summary,
     detail,
     since,
-    ...(command !== undefined && { command }),
+    action: conditionAction(condition, plans),
+    command: NEXT_COMMAND[kind]?.(policy),
   };
 }
 
-/** Next command: it shows more, or resolves the condition. */
-function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, plans: Status['plans']) {
-  switch (kind) {
-    case 'held':
-      return `plan ${policy}`;
-    case 'halted':
-      return commandOfAction({ kind: 'unpause', policy, group });
-    case 'approval': {
-      const plan = plans.find((one) => one.policy === policy);
-      return plan && `approve ${plan.id}`;
-    }
-    case 'unknown':
-      return `audit --policy ${policy} --since 2h`;
-    case 'reload':
-      return 'reload';
-    default:
-      return undefined;
-  }
-}
+/** Commands that show more, or that try again. */
+const NEXT_COMMAND: Readonly<Record<string, (policy: string) => string>> = {
+  unknown: (policy) => `audit --policy ${shellWord(policy)} --since 2h`,
+  reload: () => 'reload',
+};
 
 /** @returns undefined without pending plans */
 export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, context: PageContext): Cell {
@@ -166,7 +152,7 @@ export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, context: Page
       columns: {
         Plan: (row) => idLink(planPath(row.id), row.id),
         Policy: wide((row) => [policyLink(row.policy), sub(row.account)]),
-        Action: wide((row) => would(row)),
+        Action: wide((row) => planTitle(row)),
         Reason: wide((row) =>
           row.needsApproval === undefined ? 'its mode' : `${row.needsApproval.guard}: ${row.needsApproval.reason}`,
         ),
@@ -180,10 +166,4 @@ export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, context: Page
       },
     }),
   );
-}
-
-function would({ action, covers, matched }: StoredPlanView): Cell {
-  const entries =
-    action === 'message-dlq.prune' ? `up to ${counted(matched, 'message')}, without listing them` : undefined;
-  return [whole(action), sub(entries ?? counted(covers, 'action'))];
 }

@@ -9,7 +9,7 @@ import { coverText, foundBy } from '#foundation/domain/plan.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
-import { decisionForm, takeBackForm } from './approvals.ts';
+import { decisionForm, takeBackForm } from './next-action.ts';
 import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
 import { goTo, pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { planPath } from '../contract/page-paths.ts';
@@ -113,7 +113,7 @@ function decision(context: PageContext, detail: StoredPlanDetail, runs: readonly
   const at = context.deps.clock.now();
   const acted = runs.find((run) => run.acted > 0);
   const none = runs.length > 0 && `its last ${counted(runs.length, 'run')} did nothing`;
-  const form = decisionForm(context, detail, now === 'pending' || canApply(plan));
+  const form = decisionForm(context, detail, { isAllowed: now === 'pending' || canApply(plan) });
   return [
     facts({
       'What happens': [actText(plan), sub(CONSEQUENCE[plan.action])],

@@ -1,5 +1,5 @@
 /** Page of the spend of the month, by account. */
-import { formatCount } from '../api/format.ts';
+import { formatCount, formatUsd } from '../api/format.ts';
 import { fromStore } from '../api/from-store.ts';
 import { knownAccount } from '../api/known-account.ts';
 import { readSpend } from '../api/spend.ts';
@@ -64,17 +64,17 @@ function amountFigures(spend: AccountSpend, at: number): Cell {
   return figures([
     {
       name: 'This month',
-      value: dollars(monthUsd) ?? 'unknown',
+      value: usdText(monthUsd),
       note: [ofBudget, ofBudget !== undefined && ', ', readAt !== undefined && ['read ', moment(readAt, at)]],
     },
-    { name: 'Forecast for the month', value: dollars(forecastUsd) ?? 'unknown', note: exhausted || undefined },
-    { name: 'Budget', value: known === undefined ? 'unknown' : dollars(known.knownUsd)!, note: budgetNote(known) },
+    { name: 'Forecast for the month', value: usdText(forecastUsd), note: exhausted || undefined },
+    { name: 'Budget', value: usdText(known?.knownUsd), note: budgetNote(known) },
     {
       name: 'Last 24 hours',
-      value: dollars(last24hUsd) ?? 'unknown',
-      note: dayBeforeUsd !== undefined && `day before: ${dollars(dayBeforeUsd)}`,
+      value: usdText(last24hUsd),
+      note: dayBeforeUsd !== undefined && `day before: ${formatUsd(dayBeforeUsd)}`,
     },
-    { name: 'Median day', value: dollars(medianDayUsd) ?? 'unknown' },
+    { name: 'Median day', value: usdText(medianDayUsd) },
   ]);
 }
 
@@ -95,7 +95,7 @@ function monthChart({ month, budget, forecastUsd = 0, monthUsd = 0, raises: chan
     title: 'Spend of the month',
     from,
     stepMs: DAY_MS,
-    format: (usd) => dollars(usd)!,
+    format: formatUsd,
     series: [
       { name: 'spent', look: 'busy', shape: 'area', values: spentUsd },
       { name: 'forecast', look: 'attention', shape: 'line', values: line },
@@ -106,7 +106,7 @@ function monthChart({ month, budget, forecastUsd = 0, monthUsd = 0, raises: chan
     marks: changes.map(({ at, fromUsd, toUsd }) => ({
       at,
       look: 'attention' as const,
-      text: `budget ${dollars(fromUsd)} to ${dollars(toUsd)}`,
+      text: `budget ${formatUsd(fromUsd)} to ${formatUsd(toUsd)}`,
     })),
   });
 }
@@ -141,7 +141,7 @@ function dayCharts({ days: known }: AccountSpend): Cell {
       ],
     });
   return [
-    chart('Spend of each day, today so far', 'usd', (usd) => dollars(usd)!),
+    chart('Spend of each day, today so far', 'usd', formatUsd),
     known.some(({ requests }) => requests !== undefined) &&
       chart('Requests of each day, today so far', 'requests', formatCount),
   ];
@@ -167,8 +167,8 @@ function raises({ raises: rows }: AccountSpend, at: number, index: number): Cell
     empty: 'The daemon has not changed the budget. Each change appears here.',
     columns: {
       Time: (row) => moment(row.at, at),
-      From: numberColumn((row) => dollars(row.fromUsd)),
-      To: numberColumn((row) => dollars(row.toUsd)),
+      From: numberColumn((row) => formatUsd(row.fromUsd)),
+      To: numberColumn((row) => formatUsd(row.toUsd)),
       By: (row) => (row.isByOperator === true ? 'operator' : 'policy'),
       Outcome: (row) => row.outcome?.replaceAll('_', ' ') ?? 'pending',
     },
@@ -176,9 +176,6 @@ function raises({ raises: rows }: AccountSpend, at: number, index: number): Cell
   return section(`raises-${index}`, 'Budget', changes, 'h3');
 }
 
-/** @param amount `null` if it is unlimited */
-function dollars(amount: number | null | undefined): string | undefined {
-  if (amount === undefined) return undefined;
-  if (amount === null || !Number.isFinite(amount)) return 'unlimited';
-  return amount.toLocaleString('en-US', { style: 'currency', currency: 'USD' });
+function usdText(amount: number | null | undefined): string {
+  return amount === undefined ? 'unknown' : formatUsd(amount);
 }

@@ -1,14 +1,15 @@
 /** What waits for an operator: decisions about plans, pauses and halts, each beside its buttons. */
 import { pausedPolicy } from '../situation/next-step.ts';
-import { counted, formatAge } from '../api/format.ts';
+import { formatAge } from '../api/format.ts';
 import type { Status } from '../api/stored-status.ts';
-import { planPath, policyPath } from '../contract/page-paths.ts';
+import { planPath } from '../contract/page-paths.ts';
 import type { StoredPlanView } from '../contract/plans.ts';
 import type { PolicyView } from '../contract/policies.ts';
 import { moment, state, type Cell } from '#foundation/markup/cell.ts';
 import { clipped, html, message } from '#foundation/markup/html.ts';
-import { formFor, type PageContext } from './frame/page.ts';
-import { liftForm } from './pauses.ts';
+import { planTitle } from '../show/plan-acts.ts';
+import type { PageContext } from './frame/page.ts';
+import { actionPart, decisionForm } from './next-action.ts';
 
 const MOST = 2;
 
@@ -53,29 +54,17 @@ function row(title: Cell, why: Cell, buttons: Cell): Cell {
   </li>`;
 }
 
-const QUESTION: Readonly<Record<StoredPlanView['action'], (count: number, matched: number) => string>> = {
-  'workflow-dlq.resume': (count) => `Resume ${counted(count, 'run')}`,
-  'workflow-dlq.delete': (count) => `Delete ${counted(count, 'failed run')}`,
-  'message-dlq.delete': (count) => `Delete ${counted(count, 'dead message')}`,
-  'message-dlq.prune': (_count, matched) => `Delete up to ${counted(matched, 'old dead message')}`,
-  'budget.raise': () => 'Raise the budget',
-};
-
 function planRow(plan: StoredPlanView, at: number, context: PageContext): Cell {
-  const { id, policy, account, action, covers, matched, savedAt, expiresAt, needsApproval, madeBy } = plan;
+  const { id, policy, account, savedAt, expiresAt, needsApproval, madeBy } = plan;
   const by = madeBy ?? policy;
-  const form = formFor(context, {
-    role: 'operator',
-    action: planPath(id),
-    label: `Plan ${id}`,
-    content: html`<button name="act" value="approve">Approve</button>
-      <button name="act" value="reject" class="quiet">Reject</button>`,
-  });
   return row(
-    html`${state('ask', `${QUESTION[action](covers, matched)}?`)}`,
+    state('ask', `${planTitle(plan)}?`),
     html`asked by ${by} for ${account} ${moment(savedAt, at)}, expires
     ${moment(expiresAt, at)}${needsApproval && html` · ${message(clipped(needsApproval.reason.split(';', 1)[0]!))}`}`,
-    html`<div class="act">${form} <a class="button quiet" href="${planPath(id)}">Read plan ${id}</a></div>`,
+    html`<div class="act">
+      ${decisionForm(context, plan, { isShort: true })}
+      <a class="button quiet" href="${planPath(id)}">Read plan ${id}</a>
+    </div>`,
   );
 }
 
@@ -88,7 +77,7 @@ function pauseRow(pause: Status['pauses'][number], at: number, context: PageCont
     ),
     html`${pause.by === 'engine' ? 'by the daemon itself' : `by ${pause.by}`} ${formatAge(pause.at, at)}:
     ${message(clipped(pause.reason))}`,
-    lift(liftForm(context, policy)),
+    actionPart(context, { kind: 'unpause', policy }),
   );
 }
 
@@ -96,17 +85,6 @@ function haltRow({ policy, group, reason }: Campaign, context: PageContext): Cel
   return row(
     state('attention', `${policy} has halted ${group === '' ? 'all' : clipped(group)}`),
     reason !== undefined && message(clipped(reason)),
-    lift(liftForm(context, policy, group)) ?? html`<a href="${policyPath(policy)}">See the policy</a>`,
-  );
-}
-
-/** Form with a reason, folded so that each row stays one row. */
-function lift(form: Cell): Cell {
-  return (
-    form &&
-    html`<details class="more">
-      <summary class="button quiet">Lift it</summary>
-      ${form}
-    </details>`
+    actionPart(context, { kind: 'unpause', policy, group }),
   );
 }

@@ -35,7 +35,7 @@ import {
   whole,
   wide,
 } from '#foundation/markup/cell.ts';
-import type { IncidentDetail, IncidentView } from '../contract/incidents.ts';
+import type { IncidentDetail, IncidentView, Repair } from '../contract/incidents.ts';
 
 export function incidentSheet(incident: IncidentDetail, at: number, command: OwnCommand): Cell {
   return [
@@ -252,12 +252,13 @@ export function incidentStoryPart({ story }: IncidentDetail): Section {
   return section('story', 'What happened', list(items));
 }
 
-/** Who repairs it, and what remains. */
+/** Repair, and what remains. */
 export function incidentStatus(incident: IncidentDetail, at: number): readonly Cell[] {
-  const { members, firstExpiresAt, firstAt, acknowledged, state: now } = incident;
+  const { members, firstExpiresAt, firstAt, acknowledged, state: now, next, plans } = incident;
+  const pendingPlan = plans.find((plan) => plan.state === 'pending')?.id;
   const left = `${knownCount(members)} of ${members.isLowerBound ? 'at least ' : ''}${formatCount(members.ever)} left`;
   return [
-    repairedBy(incident),
+    whoRepairs(incident, { ...next, pendingPlan }),
     members.ever > 0 && ` · ${left}`,
     members.expired > 0 && ` · ${formatCount(members.expired)} expired`,
     firstExpiresAt !== undefined && ' · the first expires ',
@@ -267,17 +268,22 @@ export function incidentStatus(incident: IncidentDetail, at: number): readonly C
   ];
 }
 
-function repairedBy({ state: now, next, plans, members }: IncidentDetail): Cell {
-  const { by, why, policy } = next;
+/**
+ * Repair of an incident in a few words, for its row and for its page. Red is for incidents without one.
+ * @param repair undefined: not known
+ */
+export function whoRepairs(
+  { state: now, members }: Pick<IncidentView, 'state' | 'members'>,
+  repair: Repair | undefined,
+): Cell {
   if (now === 'resolved') return state('ok', 'resolved');
-  if (plans.some((plan) => plan.state === 'pending')) return state('ask', 'waits for an approval');
-  const of = policy !== undefined && [' by ', policyLink(policy)];
-  if (why !== undefined)
-    return [
-      state(by === 'policy' ? 'attention' : 'trouble', `its repair is ${why}`),
-      policy !== undefined && [' · ', policyLink(policy)],
-    ];
-  if (by === 'operator') return state('trouble', 'nobody repairs it');
-  if (by === 'nobody') return state('busy', 'recovers by itself');
-  return [state('busy', members.now === 0 && !members.isLowerBound ? 'being verified' : 'being repaired'), of];
+  if (repair?.pendingPlan !== undefined)
+    return link(planPath(repair.pendingPlan), state('ask', 'waits for an approval'));
+  const policy = repair?.policy !== undefined && sub(policyLink(repair.policy));
+  if (repair?.why !== undefined) return [state(repair.by === 'policy' ? 'attention' : 'trouble', repair.why), policy];
+  if (repair?.by === 'policy')
+    return [state('busy', members.now === 0 && !members.isLowerBound ? 'being verified' : 'being repaired'), policy];
+  if (repair?.by === 'nobody' || now === 'recovering') return state('busy', 'recovers by itself');
+  if (now === 'acknowledged') return state('attention', 'acknowledged');
+  return state('trouble', repair === undefined ? 'open' : 'nobody repairs it');
 }

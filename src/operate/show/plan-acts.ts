@@ -1,6 +1,7 @@
 /** Effect of a plan in words, for each of the five actions. Pure. */
-import { counted, formatCount } from '#foundation/domain/counted.ts';
+import { counted, formatCount, formatUsd } from '#foundation/domain/counted.ts';
 import type { ActionType, Plan } from '#foundation/domain/plan.ts';
+import type { StoredPlanView } from '../contract/plans.ts';
 
 /** Irreversible consequence, for the head of a plan. */
 export const CONSEQUENCE: Readonly<Record<ActionType, string>> = {
@@ -10,6 +11,22 @@ export const CONSEQUENCE: Readonly<Record<ActionType, string>> = {
   'message-dlq.prune': 'deleted messages were never listed and cannot be restored',
   'budget.raise': 'a raise can only be reverted manually',
 };
+
+/** Effect of a stored plan in a few words: `Resume 27 runs`. */
+export function planTitle({ action, covers, matched }: Pick<StoredPlanView, 'action' | 'covers' | 'matched'>): string {
+  switch (action) {
+    case 'workflow-dlq.resume':
+      return `Resume ${counted(covers, 'run')}`;
+    case 'workflow-dlq.delete':
+      return `Delete ${counted(covers, 'failed run')}`;
+    case 'message-dlq.delete':
+      return `Delete ${counted(covers, 'failed message')}`;
+    case 'message-dlq.prune':
+      return `Delete up to ${counted(matched, 'old failed message')} without listing them`;
+    case 'budget.raise':
+      return 'Raise the budget';
+  }
+}
 
 /** Effect of applying the plan: `resume 27 runs now, 182 more are left for later`. */
 export function actText(plan: Plan): string {
@@ -30,7 +47,7 @@ export function actText(plan: Plan): string {
     case 'budget.raise': {
       const [raise] = chosen;
       return raise?.action === 'budget.raise'
-        ? `raise the budget of ${account} from $${formatCount(raise.fromUsd)} to $${formatCount(raise.toUsd)} a month`
+        ? `raise the budget of ${account} from ${formatUsd(raise.fromUsd)} to ${formatUsd(raise.toUsd)} a month`
         : `raise the budget of ${account} by nothing`;
     }
   }

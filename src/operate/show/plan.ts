@@ -1,5 +1,5 @@
 /** A plan as people read it: the reading, the limits that hold it, and its actions. Pure. */
-import { counted, formatCount } from '#foundation/domain/counted.ts';
+import { counted, formatCount, formatUsd } from '#foundation/domain/counted.ts';
 import {
   allowedOf,
   expiryText,
@@ -237,8 +237,8 @@ function actionColumns(at: number): TableOptions<AnyProposal>['columns'] {
     'failed before': (row) => timePiece(row.filter.toDate),
     filters: wide((row) => filterParts(row.filter)),
     account: (row) => row.account,
-    from: (row) => `$${formatCount(row.fromUsd)}`,
-    to: (row) => `$${formatCount(row.toUsd)}`,
+    from: (row) => formatUsd(row.fromUsd),
+    to: (row) => formatUsd(row.toUsd),
   };
 }
 

@@ -56,6 +56,19 @@ export function pausedPolicy({ scope }: { readonly scope: string }): string | un
   return /^policy\/(.*)$/s.exec(scope)?.[1];
 }
 
+/** Action that shows why a condition is active, or that resolves it; undefined if none does. */
+export function conditionAction(
+  { key, policy, group = '' }: { readonly key: string; readonly policy?: string; readonly group?: string },
+  plans: readonly { readonly id: string; readonly policy: string }[],
+): NextAction | undefined {
+  if (policy === undefined) return undefined;
+  const plan = plans.find((one) => one.policy === policy)?.id;
+  if (key.startsWith('held/')) return { kind: 'plan', policy };
+  if (key.startsWith('halted/')) return { kind: 'unpause', policy, group };
+  if (key.startsWith('approval/') && plan !== undefined) return { kind: 'approve', plan };
+  return undefined;
+}
+
 /** Action that takes an active approval back. */
 export function takeBack({ id, policy }: { readonly id: string; readonly policy: string }): NextAction {
   return { kind: manualPlanId(policy) === undefined ? 'reject' : 'cancel', plan: id };

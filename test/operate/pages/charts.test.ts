@@ -28,7 +28,7 @@ function tableOf(page: string, title: string): Record<string, string[]> {
 }
 
 const dollars = (values: readonly (number | null | undefined)[]) =>
-  values.map((value) => (typeof value === 'number' ? `$${value.toFixed(2)}` : 'unknown'));
+  values.map((value) => (typeof value === 'number' ? `$${value.toFixed(2).replace('.00', '')}` : 'unknown'));
 
 describe('spend', () => {
   function spending(more: { readonly monthUsd?: number; readonly days?: readonly number[] } = {}) {

@@ -74,7 +74,7 @@ test('the chart has the values of the API, and a mark for each event', async () 
 test('says who repairs it and what remains', async () => {
   const { page } = await browserOf(given());
   const text = words(await page(`/incidents/${OWN.id}`));
-  expect(text).toContain('being repaired by resume-billing · 4 of 9 left · the first expires in 2 h · for 30 min');
+  expect(text).toContain('being repaired resume-billing · 4 of 9 left · the first expires in 2 h · for 30 min');
   expect(text).toContain('Step 1 of the campaign resume-billing/1: 3 runs resumed, 2 verified, 1 failed again');
 });
 
@@ -82,7 +82,7 @@ test('a policy that a guard holds repairs nothing', async () => {
   const held = { guard: 'arrivals', reason: '312 in 5 minutes', since: NOW };
   const { page } = await browserOf({ ...given(), policies: async () => [{ ...RESUME_BILLING, held }] });
   const text = words(await page(`/incidents/${OWN.id}`));
-  expect(text).toContain('its repair is held by arrivals · resume-billing · 4 of 9 left');
+  expect(text).toContain('held by arrivals resume-billing · 4 of 9 left');
   expect(text).not.toContain('being repaired');
   const list = words(await page('/incidents'));
   expect(list).toContain('held by arrivals resume-billing');
@@ -92,7 +92,7 @@ test('a policy that a guard holds repairs nothing', async () => {
 describe('the next step', () => {
   const pending = storedPlan({ targets: ['dlq-0', 'dlq-1'] });
   const APPROVE =
-    /<form method="post" action="\/plans\/9f3c2a" class="act" aria-label="Decision">.*?Approve 2 actions<\/button>/s;
+    /<form method="post" action="\/plans\/9f3c2a" class="act" aria-label="Plan 9f3c2a">.*?Approve 2 actions<\/button>/s;
 
   test('is a button for an operator, and a command for a viewer', async () => {
     const deps = given({}, [pending]);

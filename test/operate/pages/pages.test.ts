@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountReading } from '#foundation/domain/statistics.ts';
 import { readStatus } from '#operate/api/status.ts';
+import type { Role } from '#operate/http/access.ts';
 import { busyWorld, CANARY, POLICY, RUN } from '../http/busy-world.ts';
 import {
   action,
@@ -19,7 +20,7 @@ import {
   world,
   type World,
 } from '../http/world.ts';
-import { basicOf, browserOf, busy, emptyWorld, hostileWorld, ROTATIONS, OPERATOR, PAGES } from './worlds.ts';
+import { basicOf, browserOf, busy, emptyWorld, hostileWorld, ROTATIONS, OPERATOR, PAGES, withUsers } from './worlds.ts';
 
 describe('the page of active policies', () => {
   const GROUP = "https://app.example.com/x'; reboot '";
@@ -137,6 +138,24 @@ describe('the page of active policies', () => {
       expect(markup).toContain(`<code>npm run --silent opsd -- ${command} --socket /s</code>`);
     }
     expect(markup).not.toContain('<code>opsd');
+  });
+
+  test('has buttons in place of commands for operators', async () => {
+    const kinds = ['held', 'approval', 'halted'];
+    const of = { severity: 'warning', policy: 'p', group: GROUP, summary: 's', detail: 'd', since: NOW } as const;
+    const conditions = () => kinds.map((kind) => ({ ...of, key: `${kind}/p` }));
+    const storedPlans = async () => [storedPlan({ plan: plan({ policy: 'p' }) })];
+    const deps = world({ ...withUsers(), engine: engine({ conditions }), ledger: ledger({ storedPlans }) });
+    const table = async (role: Role) =>
+      /<h2 id="conditions">.*?<\/table>/s.exec(
+        await (await browserOf({ ...deps, roles: new Map([[OPERATOR.user, role]]) })).page('/'),
+      )![0];
+    const operator = await table('operator');
+    expect(operator).toContain('<a class="button" href="/policies/p">Open p</a>');
+    expect(operator).toMatch(/action="\/plans\/9f3c2a".*?Approve 2 actions<\/button>/s);
+    // Only administrators lift a halt.
+    expect(operator).toContain('<code>opsd unpause --policy p');
+    expect(await table('admin')).toMatch(/action="\/pauses\/lift".*?Lift the halt<\/button>/s);
   });
 
   test('rewrites the commands in texts as this process was started', async () => {
@@ -385,6 +404,14 @@ describe('the page', () => {
     expect(other).not.toContain('href="/policies/resume-billing"');
     expect(other).toContain('href="/incidents?account=staging"');
     expect(other).toContain('<a href="/policies">all accounts</a>');
+    // The heading is the worst problem of the account, not of all.
+    const counts = { delivered: 0, failed: 30, lost: 30, since: NOW - 600_000, lastAt: NOW, isSinceKnown: true };
+    const outage = { host: 'down.example', ...counts, reasons: [{ reason: 'HTTP 503', count: 30 }] };
+    const down = busyWorld({ outages: (account) => (account === 'production' ? [outage] : []) });
+    const heading = async (path: string) => /<h1>.*?<\/h1>/s.exec(await page(down, path))![0];
+    expect(await heading('/')).toContain('down.example answers 503');
+    expect(await heading('/?account=production')).toContain('down.example answers 503');
+    expect(await heading('/?account=staging')).not.toContain('down.example');
     expect(await of('/sources?account=production')).toContain('id="source-production-urlGroups"');
     expect(await of('/sources?account=staging')).not.toContain('id="source-production-urlGroups"');
     // No account limits the audit log, so it offers none.
