@@ -121,7 +121,7 @@ td.number, th.number { text-align: right; }
 tr:target > * { background: var(--busy-wash); }
 .plain { width: auto; } .plain :is(td, th) { padding: 2px 12px; border: 0; font-weight: 400; } .plain td { text-align: right; }
 .sub { display: block; overflow-wrap: anywhere; color: var(--faint); font-size: 13px; font-weight: 400; }
-.sub.inline { display: inline; } :is(td, th) .sub { display: inline-block; max-width: 100%; } td.number .sub { display: block; }
+.sub.inline, .status .sub { display: inline; } :is(td, th) .sub { display: inline-block; max-width: 100%; } td.number .sub { display: block; }
 .faint { color: var(--faint); }
 .wide { overflow-wrap: anywhere; min-width: 12ch; }
 .nowrap { white-space: nowrap; }

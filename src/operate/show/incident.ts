@@ -4,7 +4,7 @@ import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { formatSpan } from '#foundation/domain/time-text.ts';
 import { campaigns as campaignTable } from './campaigns.ts';
-import { deadLetterPath, planPath } from '../contract/page-paths.ts';
+import { deadLetterPath, planPath, policyPath } from '../contract/page-paths.ts';
 import { policyLink } from './policy-link.ts';
 import {
   bars,
@@ -279,11 +279,15 @@ export function whoRepairs(
   if (now === 'resolved') return state('ok', 'resolved');
   if (repair?.pendingPlan !== undefined)
     return link(planPath(repair.pendingPlan), state('ask', 'waits for an approval'));
-  const policy = repair?.policy !== undefined && sub(policyLink(repair.policy));
-  if (repair?.why !== undefined) return [state(repair.by === 'policy' ? 'attention' : 'trouble', repair.why), policy];
-  if (repair?.by === 'policy')
-    return [state('busy', members.now === 0 && !members.isLowerBound ? 'being verified' : 'being repaired'), policy];
-  if (repair?.by === 'nobody' || now === 'recovering') return state('busy', 'recovers by itself');
+  const { by, why, policy } = repair ?? {};
+  if (why !== undefined)
+    return [state(by === 'policy' ? 'attention' : 'trouble', why), policy !== undefined && sub(policyLink(policy))];
+  if (by === 'policy') {
+    const verb = members.now === 0 && !members.isLowerBound ? 'verifies' : 'repairs';
+    const shown = state('busy', `${policy ?? 'the daemon'} ${verb} it`);
+    return policy === undefined ? shown : link(policyPath(policy), shown);
+  }
+  if (by === 'nobody' || now === 'recovering') return state('busy', 'recovers by itself');
   if (now === 'acknowledged') return state('attention', 'acknowledged');
   return state('trouble', repair === undefined ? 'open' : 'nobody repairs it');
 }

@@ -74,7 +74,7 @@ test('the chart has the values of the API, and a mark for each event', async () 
 test('says who repairs it and what remains', async () => {
   const { page } = await browserOf(given());
   const text = words(await page(`/incidents/${OWN.id}`));
-  expect(text).toContain('being repaired resume-billing · 4 of 9 left · the first expires in 2 h · for 30 min');
+  expect(text).toContain('resume-billing repairs it · 4 of 9 left · the first expires in 2 h · for 30 min');
   expect(text).toContain('Step 1 of the campaign resume-billing/1: 3 runs resumed, 2 verified, 1 failed again');
 });
 
@@ -83,10 +83,10 @@ test('a policy that a guard holds repairs nothing', async () => {
   const { page } = await browserOf({ ...given(), policies: async () => [{ ...RESUME_BILLING, held }] });
   const text = words(await page(`/incidents/${OWN.id}`));
   expect(text).toContain('held by arrivals resume-billing · 4 of 9 left');
-  expect(text).not.toContain('being repaired');
+  expect(text).not.toContain('repairs it ·');
   const list = words(await page('/incidents'));
   expect(list).toContain('held by arrivals resume-billing');
-  expect(list).not.toContain('being repaired');
+  expect(list).not.toContain('resume-billing repairs it');
 });
 
 describe('the next step', () => {
