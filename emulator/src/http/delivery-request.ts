@@ -125,12 +125,15 @@ export function readCallback(headers: ServiceHeaders, group: string, limits: Lim
 }
 
 /** Parses `body`, `headers` and `header[<name>]`. */
+/** The interface has `headers`; clients send `header`. */
+const ALL_HEADERS = ['headers', 'header'];
+
 export function readRedaction(headers: ServiceHeaders): Redaction | undefined {
   const fields = headers.list('Redact-Fields');
   if (fields.length === 0) return undefined;
   const names = new Set<string>();
   for (const field of fields) {
-    if (field === 'body' || field === 'headers') continue;
+    if (field === 'body' || ALL_HEADERS.includes(field)) continue;
     const name = /^header\[ *([\w!#$%&'*+.^`|~-]+) *\]$/.exec(field)?.[1];
     if (name === undefined) {
       throw new ApiError(
@@ -142,5 +145,5 @@ export function readRedaction(headers: ServiceHeaders): Redaction | undefined {
     const [own, forward] = [name.toLowerCase(), headers.called('Forward-').toLowerCase()];
     names.add(own.startsWith(forward) ? own.slice(forward.length) : own);
   }
-  return { body: fields.includes('body'), headers: fields.includes('headers') ? true : names };
+  return { body: fields.includes('body'), headers: fields.some((field) => ALL_HEADERS.includes(field)) ? true : names };
 }

@@ -428,6 +428,13 @@ describe('callbacks', () => {
   });
 });
 
+test.each(['headers', 'header'])('%s redacts all headers', async (fields) => {
+  const service = await world();
+  const headers = { 'Svc-Redact-Fields': fields, 'Svc-Forward-Token': 'abc', 'Svc-Delay': '1h' };
+  await service.call('POST', '/v2/publish/http://a.example/', { headers });
+  expect(JSON.stringify(await allLogs(service))).toMatch(/"Token":\["REDACTED:/);
+});
+
 test('redacted content arrives unchanged and is shown as its hash', async () => {
   const sink = await httpSink();
   const service = await world();

@@ -12,6 +12,7 @@ import { isLoopback } from '#foundation/platform/private-address.ts';
 import type { PlanName } from '#emulator/state/account.ts';
 import { listenAddress } from './listen-option.ts';
 import { writeDocument } from '../output.ts';
+import { withWireNames } from './wire-names-file.ts';
 
 const DEFAULTS = {
   listen: '127.0.0.1:8080',
@@ -41,6 +42,7 @@ export const emulatorCommand: Command = {
     account: option('account', 'ID', 'Id of the account'),
     'header-prefix': option('header-prefix', 'PREFIX', 'Prefix of the service’s own headers'),
     product: option('product', 'NAME', 'Name in management paths, fields and plans'),
+    'wire-names': valueOption('FILE', 'YAML file with headerPrefix, product and issuer; default: none.'),
     plan: option('plan', 'NAME', 'Plan: free, paid, fixed_1m, fixed_10m, fixed_100m, fixed, enterprise'),
     'no-limits': { type: 'boolean', help: 'Do not enforce the limits of the plan.' },
     data: valueOption('DIR', 'Store the state in this folder and restore it at the next start; default: memory.'),
@@ -65,7 +67,8 @@ export const emulatorCommand: Command = {
     'A browser shows messages, DLQs, keys and the clock at this address.\n' +
     'GET /-/openapi.json, without credentials, is the OpenAPI document of both APIs.',
   examples: ['opsd emulator --listen 127.0.0.1:8080 --token secret', 'opsd emulator --openapi > openapi.json'],
-  async run({ io, values }) {
+  async run({ io, values: given }) {
+    const values = withWireNames(given, textOption(given, 'wire-names'));
     if (values['openapi'] === true) {
       const { openApiDocument } = await import('#emulator/http/openapi.ts');
       const spelling = { headerPrefix: valueOf(values, 'header-prefix'), product: valueOf(values, 'product') };
