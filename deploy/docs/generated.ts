@@ -1,12 +1,16 @@
 /** Generated parts of the documentation, by the names of their markers. Each follows from the place that declares it. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { CONFIRM_OPTION, REASON_OPTION, YES_OPTION } from '#cli/confirm.ts';
 import type { OptionSpec } from '#cli/command.ts';
 import { HELP_GROUPS } from '#cli/help.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS, SINCE_OPTION, UNTIL_OPTION } from '#cli/list-options.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { Guard } from '#automate/guardrails/guard.ts';
+import { GROUPS } from '#operate/contract/index.ts';
+import { methodOf, pathOf, type ContractRoute } from '#operate/contract/route.ts';
+import { ERROR_CODES } from '#operate/http/reply.ts';
 import { catalogMarkdown } from '#observe/catalog/text.ts';
 import { alertLists, burnTable, recordedSeries } from '../prometheus/document.ts';
 
@@ -16,6 +20,8 @@ export const GENERATED: Readonly<Record<string, () => string | Promise<string>>>
   commands,
   'common-options': () => options(COMMON_OPTIONS),
   guards,
+  routes: () => GROUPS.map(routesOf).join('\n'),
+  'error-codes': errorCodes,
   metrics: catalogMarkdown,
   alerts: alertLists,
   'burn-rates': burnTable,
@@ -96,4 +102,36 @@ function commentOf(source: string, declaration: string): string {
     .slice(before.lastIndexOf('/**') + 3, before.lastIndexOf('*/'))
     .replaceAll(/\s+(?:\* )?/g, ' ')
     .trim();
+}
+
+function routesOf({ description, routes }: (typeof GROUPS)[number]): string {
+  const lines = (routes as readonly ContractRoute[]).map((route) => {
+    const { summary, role, query, body } = route;
+    const fields = body === undefined ? Object.keys(query.shape) : fieldsOf(body);
+    const about = [...(role === 'viewer' ? [] : [role]), ...(fields.length === 0 ? [] : [`\`${fields.join(' ')}\``])];
+    const noted = about.length === 0 ? '' : ` (${about.join('; ')})`;
+    return `- \`${methodOf(route)} ${pathOf(route)}\`${noted}: ${summary}\n`;
+  });
+  return `**${description.replace(/\.$/, '')}**\n\n${lines.join('')}`;
+}
+
+interface BodySchema {
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly required?: readonly string[];
+  readonly anyOf?: readonly BodySchema[];
+}
+
+/** Names of the fields of a body, with a question mark if a field can be absent. Alternatives are joined by `|`. */
+function fieldsOf(body: z.ZodType): readonly string[] {
+  const { properties = {}, required = [], anyOf = [] } = z.toJSONSchema(body, { io: 'input' }) as BodySchema;
+  const named = (schema: BodySchema): string[] =>
+    Object.keys(schema.properties ?? {}).map((name) => (schema.required?.includes(name) ? name : `${name}?`));
+  if (anyOf.length > 0) return [anyOf.map((one) => named(one).join(' ')).join(' | ')];
+  return named({ properties, required });
+}
+
+function errorCodes(): string {
+  return Object.entries(ERROR_CODES)
+    .map(([code, [status, meaning]]) => `- \`${code}\` (${status}): ${meaning}\n`)
+    .join('');
 }

@@ -17,41 +17,52 @@ export interface Reply {
   readonly compress?: true;
 }
 
-/** Codes of JSON errors: `{"error": {"code": …, "message": …}}`. They are stable. */
-export type ErrorCode =
-  | 'bad_request'
-  | 'read_only'
-  | 'not_found'
-  | 'unknown_policy'
-  | 'unknown_plan'
-  | 'unknown_id'
-  | 'bad_selection'
-  | 'other_queue'
-  | 'unread'
-  | 'expired'
-  | 'decided'
-  | 'bad_override'
-  | 'mode'
-  | 'method_not_allowed'
-  | 'too_large'
-  | 'unknown_host'
-  | 'refused'
-  | 'bad_configuration'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'bad_signature'
-  | 'replay'
-  | 'busy'
-  | 'budget'
-  | 'service_error'
-  | 'service_unavailable'
-  | 'rate_limited'
-  | 'unconfirmed'
-  | 'store_unavailable'
-  | 'not_run'
-  | 'outcome_unknown'
-  | 'stopping'
-  | 'internal';
+/** Codes of JSON errors: `{"error": {"code": …, "message": …}}`, with the usual status and the meaning. They are stable. */
+export const ERROR_CODES = {
+  bad_request: [400, 'the body or the query is invalid; the message has the expected form'],
+  bad_override: [400, '`overrule` names a limit that cannot be overridden, or an invalid value'],
+  bad_selection: [400, 'the selection of a manual plan has no id and no filter, or another fault'],
+  unauthorized: [401, 'missing or unknown credentials; `WWW-Authenticate` names the accepted schemes'],
+  bad_signature: [401, 'of the hooks: the signature is missing or wrong'],
+  replay: [200, 'of the hooks: the callback was received before'],
+  read_only: [403, 'this address only reads, or the command is only allowed over the socket'],
+  forbidden: [403, 'the role does not allow it, or another site made a browser send the request'],
+  not_found: [404, 'unknown address, action, or group'],
+  unknown_policy: [404, 'unknown policy'],
+  unknown_plan: [404, 'unknown plan'],
+  unknown_id: [404, 'no workflow DLQ, message log, failure callback, or action has this id'],
+  method_not_allowed: [405, 'the address needs another method'],
+  expired: [409, 'the plan is too old, or its policy was changed since'],
+  decided: [409, 'the plan was applied, approved, or rejected before'],
+  other_queue: [409, 'an id is in the other DLQ; the message names the action for it'],
+  mode: [409, 'the effective mode of the policy is `off` or `audit`'],
+  refused: [409, 'the present state does not allow it; the message has the reason'],
+  unconfirmed: [409, 'the operation needs `confirm`, with the name in the message; nothing was sent'],
+  too_large: [413, 'the body is too long'],
+  unknown_host: [421, 'the `Host` is not a known name of the daemon; add it to `server.hosts`'],
+  bad_configuration: [
+    422,
+    'the configuration is invalid, and nothing has changed; the message has each problem with its place',
+  ],
+  rate_limited: [429, 'the rate limit of the web configuration file, or of wrong passwords, is exceeded'],
+  budget: [429, 'the daily request budget does not allow the request; for a search, `Retry-After` has the time'],
+  internal: [500, 'the log of the daemon has the reason'],
+  service_error: [
+    502,
+    'the service rejected a request, or its response is invalid; the message says if a write may have taken effect',
+  ],
+  unread: [502, 'the id was not found, and a DLQ or log could not be read, or no replica owns one of the accounts'],
+  busy: [503, 'too many simultaneous requests, password checks, or reads, or a read took longer than 22 s; try again'],
+  service_unavailable: [503, 'the service did not answer; the message has the reason'],
+  stopping: [503, 'the daemon is stopping'],
+  store_unavailable: [503, 'the store cannot be read within 20 s, or a write cannot be recorded'],
+  not_run: [503, 'the replica that owns the account did not take the command, so it never runs; try again'],
+  outcome_unknown: [
+    504,
+    'the replica that owns the account took the command and stopped before its response; the message has the next step',
+  ],
+} as const;
+export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** Error for the caller: the reason and the fix. */
 export class HttpError extends Error {
