@@ -158,6 +158,8 @@ describe('opsd dlq delete', () => {
     [['--queue', 'message', '--label', 'a'], 'delete-messages', 'message'],
     [['--queue', 'workflow', 'd-1'], 'delete', 'workflow'],
     [['--workflow-url', 'https://a'], 'delete', undefined],
+    [['--queue', 'workflow', '--flow-control-key', 'a'], 'delete', 'workflow'],
+    [['--failure-function-state', 'CALLBACK_FAIL', '--label', 'a'], 'delete', undefined],
     [['--response-status', '503'], 'delete-messages', undefined],
   ])('%j decides', async (words, of, queue) => {
     const { socket, asked } = await daemon();

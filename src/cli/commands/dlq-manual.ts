@@ -44,8 +44,8 @@ export const dlqDeleteCommand: Command = {
   options: DELETE_OPTIONS,
   details:
     'Makes a manual plan, shows it, asks, and applies it. Workflow runs are archived first. Messages are those of failure ' +
-    'callbacks; for others use opsd dlq prune. A filter of only one DLQ decides which one is meant; for ids the daemon ' +
-    'finds out. At least one id or one filter is required; a time is no filter.\nExit codes: those of opsd dlq resume.',
+    'callbacks; for others use opsd dlq prune. A filter that only one DLQ has decides which one is meant; for ids the daemon ' +
+    'finds out; else --queue is required. At least one id or one filter is required; a time is no filter.\nExit codes: those of opsd dlq resume.',
   examples: [
     "opsd dlq delete dlq-8812 --reason 'test run'",
     "opsd dlq delete --workflow-url https://example.com/old --reason 'it is gone'",

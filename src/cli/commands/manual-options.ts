@@ -50,9 +50,10 @@ export const RESUME_OPTIONS = {
 } as const satisfies Record<string, OptionSpec>;
 
 export const DELETE_OPTIONS = {
-  queue: valueOption('QUEUE', 'workflow or message: the DLQ, if ids and filters do not decide.'),
+  queue: valueOption('QUEUE', 'workflow or message: the DLQ, if both have all given filters.'),
   ...RUN_FILTER_OPTIONS,
   ...MESSAGE_FILTER_OPTIONS,
+  label: RUN_FILTER_OPTIONS.label,
   ...SHARED_OPTIONS,
 } as const satisfies Record<string, OptionSpec>;
 
@@ -100,29 +101,36 @@ function queueOf(values: OptionValues): 'workflow' | 'message' | undefined {
   throw new UsageError(`--queue must be workflow or message, not '${queue}'`);
 }
 
-const RUNS_ONLY: readonly FilterOption[] = [
-  'workflow-url',
-  'workflow-run-id',
-  'failure-function-state',
-  'flow-control-key',
-  'caller-ip',
-];
+const RUNS_ONLY: readonly FilterOption[] = ['workflow-url', 'workflow-run-id', 'failure-function-state'];
 const MESSAGES_ONLY: readonly FilterOption[] = ['destination', 'topic-name', 'schedule-id', 'response-status'];
+/** Both DLQs have these filters, but a failure callback, by which single messages are known, has no such field. */
+const NOT_OF_CALLBACKS: readonly FilterOption[] = ['flow-control-key', 'caller-ip'];
 
-/** Action that --queue, or a filter that only one queue has, decides; undefined if only the daemon knows it. */
+/**
+ * Action that --queue, or a filter that only one DLQ has, decides. It is never guessed.
+ *
+ * @returns undefined if ids decide, of which only the daemon knows the DLQ
+ * @throws {UsageError} which says how to choose
+ */
 export function deleteActionOf({ values, positionals }: Call): 'delete' | 'delete-messages' | undefined {
-  const queue = queueOf(values);
-  if (queue !== undefined) return queue === 'workflow' ? 'delete' : 'delete-messages';
-  const has = (names: readonly FilterOption[]): FilterOption | undefined =>
-    names.find((name) => values[name] !== undefined);
-  const [runs, messages] = [has(RUNS_ONLY), has(MESSAGES_ONLY)];
+  const given = (names: readonly FilterOption[]) => names.find((name) => values[name] !== undefined);
+  const [runs, messages, pruned] = [given(RUNS_ONLY), given(MESSAGES_ONLY), given(NOT_OF_CALLBACKS)];
   if (runs !== undefined && messages !== undefined) {
     throw new UsageError(
       `--${runs} is a filter of workflow runs and --${messages} one of messages; use only one of them`,
     );
   }
-  if (runs !== undefined) return 'delete';
-  if (messages !== undefined) return 'delete-messages';
+  const queue = queueOf(values) ?? (runs && 'workflow') ?? (messages && 'message');
+  if (queue === 'workflow') return 'delete';
+  const prune = `for messages with it, use opsd dlq prune --${pruned}`;
+  if (queue === 'message') {
+    if (pruned === undefined) return 'delete-messages';
+    throw new UsageError(`dlq delete cannot select messages by --${pruned}; ${prune}`);
+  }
   if (positionals.length > 0) return undefined;
-  throw new UsageError('both DLQs have these filters; choose one with --queue workflow or --queue message');
+  const both = given(['label', ...NOT_OF_CALLBACKS]);
+  if (both === undefined) throw new UsageError('dlq delete needs an id or a filter, which says what to delete');
+  throw new UsageError(
+    `--${both} is a filter of both DLQs; add --queue workflow for failed runs${pruned === undefined ? ', or --queue message for messages' : `; ${prune}`}`,
+  );
 }
