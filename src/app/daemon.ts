@@ -63,7 +63,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     const shared = { flowControlHistory, holds, markStart, canaryPost, views };
     return createGeneration({ config, whole, ...own, ...shared, handed, address: () => address });
   };
-  const serve = (next: Generation) => servedBy(next, { ...own, views, routed, startedAt });
+  const serve = (next: Generation) => servedBy(next, { ...own, views, routed, startedAt, address: () => address });
 
   let address: string | undefined;
   let served: ServerDeps;

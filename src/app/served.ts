@@ -21,6 +21,8 @@ interface ServedDeps extends DaemonProcess {
   readonly views: Views | undefined;
   /** Commands to all replicas; undefined if the store is not shared. */
   readonly routed: RoutedCommands | undefined;
+  /** Base URL of the listener; undefined before it is open. */
+  readonly address: () => string | undefined;
   /** Epoch milliseconds. */
   readonly startedAt: number;
 }
@@ -55,6 +57,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     anonymous: config.server.anonymous,
     reload: reload && ((by: string) => reload.request(by)),
     configHash: config.hash,
+    pagesUrl: () => config.server.externalUrl ?? deps.address(),
     state: {
       auditHead: () => storage.auditReader.head(),
       backup: (file: string) => storage.copy(file),

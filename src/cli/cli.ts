@@ -10,13 +10,10 @@ export type { CliIo, CliPrograms } from './command.ts';
 
 /** @returns the exit code; see `EXIT` */
 export async function runCli(argv: readonly string[], io: CliIo, programs: CliPrograms): Promise<number> {
-  if (argv.length === 0) {
-    io.stderr.write(await helpOf([]));
-    return EXIT.usage;
-  }
   // Its words are an unfinished command line.
   if (argv[0] === '__complete') return (await import('./complete.ts')).complete(argv.slice(1), io, programs);
   try {
+    if (argv.length === 0) return await showHere(io, programs);
     const { command, topic, args } = await namedCommand(withoutAlias(argv));
     if (command === undefined) return await nounWithoutVerb(topic, args, io);
     const { values, positionals } = parseArguments(command, args);
@@ -29,6 +26,12 @@ export async function runCli(argv: readonly string[], io: CliIo, programs: CliPr
   } catch (error) {
     return explain(error, topicOf(argv), io);
   }
+}
+
+async function showHere(io: CliIo, programs: CliPrograms): Promise<number> {
+  await using parts = new AsyncDisposableStack();
+  const here = await import('./commands/here.ts');
+  return await here.showHere({ io, programs, parts, values: {}, positionals: [] });
 }
 
 /** Lists the verbs. Without a request for help, the command line is incomplete. */

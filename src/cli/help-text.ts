@@ -107,7 +107,8 @@ function leftWidth(rows: readonly (readonly [string, string])[]): number {
   return Math.max(...rows.map(([left]) => left.length).filter((length) => length <= WIDEST_LEFT));
 }
 
-function columns(rows: readonly (readonly [string, string])[], width = leftWidth(rows)): string[] {
+/** Two columns, the right one wrapped. */
+export function columns(rows: readonly (readonly [string, string])[], width = leftWidth(rows)): string[] {
   return rows.flatMap(([left, right]) => {
     const texts = wrapped(right, WIDTH - width - 4);
     const lefts = left.length <= width ? [left] : [left, ''];

@@ -127,9 +127,4 @@ describe('help', () => {
     expect(stdout).toContain('\n  account stats          Read the statistics of an account.\n');
     expect(await opsd(['account'])).toEqual({ code: 64, stdout: '', stderr: stdout });
   });
-
-  test('without a command it goes to stderr, as a usage error', async () => {
-    const { stdout } = await opsd(['help']);
-    expect(await opsd([])).toEqual({ code: 64, stdout: '', stderr: stdout });
-  });
 });

@@ -31,7 +31,7 @@ export function marked(level: VerdictLevel, text: string): Cell {
   return state(tone, `${mark} ${text}`);
 }
 
-export function upText({ at, startedAt }: StateData): string {
+export function upText({ at, startedAt }: Pick<StateData, 'at' | 'startedAt'>): string {
   return `up ${formatSpan(Math.max(0, at - startedAt))}`;
 }
 

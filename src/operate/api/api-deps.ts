@@ -110,6 +110,8 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
   readonly socket?: string;
   readonly version: string;
   readonly configHash?: string;
+  /** Base URL of the pages; undefined before they are served. */
+  pagesUrl?(): string | undefined;
   /** Epoch milliseconds. */
   readonly startedAt: number;
 }

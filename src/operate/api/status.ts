@@ -34,6 +34,7 @@ export type StatusDeps = Pick<
   | 'apiUsage'
   | 'version'
   | 'configHash'
+  | 'pagesUrl'
   | 'startedAt'
 > & {
   readonly ledger: Pick<ApiDeps['ledger'], 'view'>;
@@ -109,6 +110,7 @@ export function statusOf(deps: StatusDeps, outages: readonly AccountOutages[], s
     at,
     version: deps.version,
     configHash: deps.configHash,
+    pagesUrl: deps.pagesUrl?.(),
     startedAt: deps.startedAt,
     healthy: health.healthy,
     healthDetail: health.detail,

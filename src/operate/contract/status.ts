@@ -223,6 +223,7 @@ const statusFields = {
   ...conditionLists,
   unknownOutcomes: s.count('Actions with unknown outcome.'),
   configHash: s.opt(s.text()),
+  pagesUrl: s.opt(s.text('Base URL of the pages: `server.externalUrl`, else the address of the listener.')),
   storeError: s.opt(s.text('Reason why the store could not be read.')),
   replica: s.opt(s.text('Replica that responds. Only with a store that replicas share.')),
   leaseError: s.opt(s.text('Reason why this replica cannot read the leases.')),
