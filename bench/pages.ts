@@ -38,7 +38,7 @@ const failedRuns = Array.from({ length: ENTRIES }, (_, index) => ({
   status: [500, 503, 429, 422][index % 4]!,
   responseBody: `{"error":"upstream 10.0.0.${index % 250} is unavailable","requestId":"req_${index}"}`,
 }));
-const { dlqIds } = emulator.control.seed({ failedRuns });
+const { dlqIds } = await emulator.control.seed({ failedRuns });
 
 const port = await freePort();
 const address = `http://127.0.0.1:${port}`;

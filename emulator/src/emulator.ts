@@ -19,7 +19,7 @@ import { PLAN_LIMITS } from './state/limits.ts';
 import { failedRuns, viewOf, type MessageView } from './state/message-view.ts';
 import { RequestRecorder } from './control/request-recorder.ts';
 import { createScriptedDestinations, type ScriptedDestinations } from './control/scripted-destinations.ts';
-import { startServer } from './http/server.ts';
+import { startServer, type ServerOptions } from './http/server.ts';
 import type { ServiceFrame } from './service-state.ts';
 import { createService, type Service } from './service.ts';
 import { SigningKeyRing, type AccountSigningKeys } from './state/signing-keys.ts';
@@ -129,6 +129,7 @@ export async function runEmulator(options: RunOptions): Promise<RunningEmulator>
       service: () => service,
       rebuild,
       advance,
+      destinations,
       faults,
       requests,
     });
@@ -146,12 +147,7 @@ export async function runEmulator(options: RunOptions): Promise<RunningEmulator>
     management: options.management,
     service: () => service,
     handle: (call) => faults.handle(call),
-    ...(options.control === true && {
-      onAnswer: ({ target, response, ...request }) => {
-        const lost = response.sending === 'lost' && ({ lost: true } as const);
-        requests.record({ at: clock.now(), path: target, ...request, status: response.status, ...lost });
-      },
-    }),
+    ...(options.control === true && { onAnswer: recordIn(requests, clock) }),
     maxBodyBytes: options.maxBodyBytes ?? PLAN_LIMITS.fixed_100m.max_message_size,
     onError,
   });
@@ -180,6 +176,13 @@ export async function runEmulator(options: RunOptions): Promise<RunningEmulator>
     control,
     stop: () => (stopping ??= stopOnce()),
   });
+}
+
+function recordIn(requests: RequestRecorder, clock: Clock): NonNullable<ServerOptions['onAnswer']> {
+  return ({ target, response: { status, sending }, ...request }) => {
+    const lost = sending === 'lost' && ({ lost: true } as const);
+    requests.record({ at: clock.now(), path: target, ...request, status, ...lost });
+  };
 }
 
 interface RunningParts extends Pick<RunningEmulator, 'url' | 'destinations' | 'advance' | 'stop'> {

@@ -3,7 +3,7 @@
  * state is discarded.
  */
 import type { Admission } from './http/admission.ts';
-import type { ControlledService } from './control/control.ts';
+import type { ControlledService } from './control/controlled-service.ts';
 import { Deliverer } from './delivery/delivery.ts';
 import { Engine } from './delivery/engine.ts';
 import { durableRoutes } from './store/keeper.ts';
@@ -11,7 +11,7 @@ import { managementRoutes } from './http/management-routes.ts';
 import { messageRoutes } from './http/message-routes.ts';
 import { describedRoutes } from './http/described-routes.ts';
 import type { Route } from './http/route.ts';
-import { createRouter, type MatchRoute } from './http/router.ts';
+import { createRouter } from './http/router.ts';
 import { createServiceState, type ServiceFrame, type ServiceState } from './service-state.ts';
 import { SharedLimits } from './delivery/shared-limits.ts';
 import { deliveryHeaderNames, type DeliveryHeaderNames } from './delivery/wire-names.ts';
@@ -21,8 +21,6 @@ const MAX_CALLBACK_BYTES = 52_428_800;
 
 export interface Service extends ControlledService {
   readonly admission: Admission;
-  readonly match: MatchRoute;
-  readonly headerPrefix: string;
   /** Names of the operations of both APIs. */
   readonly operations: readonly string[];
   /** Continues the unfinished work of an earlier process. */

@@ -51,7 +51,7 @@ export function sampleOf(account: string, { at, board, deadLetters }: SampleFact
     at,
     inFlight: log?.inFlight?.reduce((sum, { messages }) => sum + messages, 0),
     failedRuns: board.fresh(account, 'workflowDlq')?.rows.length,
-    deadMessages: deadLetters,
+    deadLetters: deadLetters,
     spendUsd: stats?.spend?.monthUsd,
     flowControl: flowControlOf(board.fresh(account, 'flowControl')?.rows),
   };

@@ -29,7 +29,7 @@ export function createHistoryStore(totals: Pick<StoredTotals, 'commit'>): Histor
       at,
       inFlight = null,
       failedRuns = null,
-      deadMessages = null,
+      deadLetters = null,
       spendUsd = null,
       flowControl,
     } = sample;
@@ -41,7 +41,7 @@ export function createHistoryStore(totals: Pick<StoredTotals, 'commit'>): Histor
       Math.floor(at / step) * step,
       inFlight,
       failedRuns,
-      deadMessages,
+      deadLetters,
       spendUsd,
       keys,
     ]);

@@ -15,7 +15,7 @@ const SUMS = ['created', 'delivered', 'failed', 'retried', ...DURATIONS];
 const READINGS = [
   ['in_flight', 'inFlight', 'hasLog'],
   ['failed_runs', 'failedRuns', 'hasLog'],
-  ['dead_messages', 'deadMessages', 'hasLog'],
+  ['dead_messages', 'deadLetters', 'hasLog'],
   ['spend_usd', 'spendUsd', 'hasSpend'],
 ] as const;
 

@@ -37,7 +37,7 @@ test('a sample has fresh readings, and nothing for the others', async () => {
   read('accountStats', [{ spend }]);
   read('workflowDlq', []);
   read('flowControl', [key('none', 0), key('few', 1), key('many', 9)]);
-  const known = { inFlight: 5, failedRuns: 0, deadMessages: 4, spendUsd: 1.5 };
+  const known = { inFlight: 5, failedRuns: 0, deadLetters: 4, spendUsd: 1.5 };
   expect(sampleOf(ACCOUNT, { ...given, deadLetters: 4 })).toEqual({
     ...unknown,
     ...known,

@@ -85,7 +85,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   const toReceiver = parts.use(await openRoad(clock));
   toService.lead(emulator.url);
   const arrivals = `${toReceiver.url}/hooks/canary/production/trip`;
-  emulator.control.seed({ urlGroups: [{ name: URL_GROUP, endpoints: [{ url: arrivals }] }] });
+  await emulator.control.seed({ urlGroups: [{ name: URL_GROUP, endpoints: [{ url: arrivals }] }] });
 
   const path = join(folder, 'opsd.yaml');
   writeFileSync(path, configuration(options, { toService, toReceiver }));

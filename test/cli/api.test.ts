@@ -79,7 +79,7 @@ describe('with a daemon', () => {
 
   test('shows a list, a page and a record as tables, and the same data as YAML', async () => {
     const world = await operationsWorld();
-    world.service.control.seed({
+    await world.service.control.seed({
       account: 'acc-1',
       urlGroups: [{ name: 'orders', endpoints: [{ name: 'one', url: 'http://127.0.0.1:9/?key=canary' }] }],
       failedRuns: [{ url: 'http://127.0.0.1:9/run', labels: ['billing\u001b[2J'], status: 503 }],

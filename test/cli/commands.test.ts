@@ -1,5 +1,5 @@
 /** Each command's output and exit code. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
@@ -205,6 +205,30 @@ describe('emulator', () => {
     expect(await stop()).toBe(0);
   });
 
+  test('begins with the seed of the documentation, at its time', async () => {
+    const docs = readFileSync(join(import.meta.dirname, '../../docs/emulator-reference.md'), 'utf8');
+    const example = /## Seeds\n.*?```yaml\n(.*?)```/s.exec(docs)![1]!;
+    const { ready, stop } = await started('--control', '--time=virtual', `--seed=${file(example)}`);
+    const state = (await (await fetch(`${ready.url}/-/emulator/state`)).json()) as {
+      clock: object;
+      accounts: object[];
+    };
+    expect(state.clock).toMatchObject({ now: Date.UTC(2026, 10, 20, 12) });
+    expect(state.accounts).toMatchObject([{ urlGroups: ['orders'], flowControl: [{ flowControlKey: 'billing' }] }]);
+    expect(await stop()).toBe(0);
+  });
+
+  test.each([
+    ['plan: gold\n', /^opsd: \S*seed\.yaml:1:7: plan: expected one of free, paid/],
+    ['deadletters: []\n', /seed\.yaml:1:1: deadletters: unknown key\n.*\n.*\n {2}help: did you mean deadLetters\?/],
+    ['a: [\n', /seed\.yaml:1:4: the \[ opened here is not closed/],
+    ['budgetUsd: 1\nmessages:\n  - destination: g\n', /seed\.yaml:3:5: messages\[0\]: there is no URL Group named g/],
+  ])('rejects the seed %j with its place', async (text, told) => {
+    const { code, stderr } = await opsd(['emulator', '--listen=127.0.0.1:0', `--seed=${file(text, 'seed.yaml')}`]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(told);
+  });
+
   test('has an account whose id is a UUID unless another is given', async () => {
     const { ready, stop } = await started('--issuer=acme');
     const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
@@ -296,9 +320,11 @@ describe('the catalogs', () => {
   });
 
   test('schema is a JSON Schema', async () => {
-    const { code, stdout } = await opsd(['schema']);
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ $schema: expect.stringContaining('json-schema.org') as string });
+    for (const args of [['schema'], ['schema', '--test'], ['schema', '--seed']]) {
+      const { code, stdout } = await opsd(args);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ $schema: expect.stringContaining('json-schema.org') as string });
+    }
   });
 
   test('version', async () => {

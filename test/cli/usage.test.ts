@@ -32,7 +32,7 @@ test.each<readonly [line: string, reason: string | RegExp]>([
   ['test', 'test needs FILE…'],
   ['completion csh', "the shell must be one of bash, zsh, fish, not 'csh'"],
   ['metrics --markdown -o json', '--markdown and --output exclude each other'],
-  ['schema --api --test', '--api and --test print different documents'],
+
   ['demo --seed -1', "Option '--seed' argument is ambiguous"],
   ['demo --seed 1.5', "--seed must be an integer from 0 to 4294967295, not '1.5'"],
   ['demo --listen x', "--listen must be an address such as 127.0.0.1:8080, not 'x'"],
@@ -44,6 +44,7 @@ test.each<readonly [line: string, reason: string | RegExp]>([
   ['emulator --next-signing-key=', '--next-signing-key must not be empty'],
   ['emulator --time=virtual', '--time virtual requires --control'],
   ['emulator --time=slow', '--time must be real or virtual'],
+  ['emulator --seed=s.yaml --data=d', '--seed and --data exclude each other'],
   ['emulator --plan=huge', '--plan must be one of free, paid'],
   ['init', '--message-url or --management-url is required: which API?'],
   ['init --message-url http://x', '--token-file is required, or MSGSVC_TOKEN in the environment'],

@@ -77,16 +77,16 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
     const { history, totals, timeline } = await opened(open);
     await history.addSample(sample('a', T0 + 1, { inFlight: 7, failedRuns: 0, spendUsd: 1.5 }));
     await history.addSample(sample('a', T0 + MINUTE, { inFlight: 3, spendUsd: 1.75 }));
-    await history.addSample(sample('b', T0 + MINUTE, { inFlight: 2, deadMessages: 4 }));
+    await history.addSample(sample('b', T0 + MINUTE, { inFlight: 2, deadLetters: 4 }));
     // Samples wait for another commit, and a stop writes them.
     expect((await timeline(query(['a']))).points).toEqual([]);
     await totals.settled();
     const readings = async (names: readonly string[], more?: Partial<TimelineQuery>) =>
-      (await timeline(query(names, more))).points.map(({ at, inFlight, failedRuns, deadMessages, spendUsd }) => [
+      (await timeline(query(names, more))).points.map(({ at, inFlight, failedRuns, deadLetters, spendUsd }) => [
         (at - T0) / MINUTE,
         inFlight,
         failedRuns,
-        deadMessages,
+        deadLetters,
         spendUsd,
       ]);
     expect(await readings(['a'])).toEqual([

@@ -57,14 +57,14 @@ export async function bulkWorld() {
       };
     },
     /** Adds runs with the label `billing` that failed an hour ago. */
-    failRuns(count: number): void {
+    async failRuns(count: number): Promise<void> {
       const failedRuns = Array.from({ length: count }, () => ({
         url: `${destination.url}/workflow/${++made}`,
         status: 503,
         labels: ['billing'],
         agoMs: 3_600_000,
       }));
-      emulator.control.seed({ failedRuns });
+      await emulator.control.seed({ failedRuns });
     },
   };
 }

@@ -39,7 +39,7 @@ export interface Campaign<Truth> {
   /** Settings of the metrics' labels. */
   readonly labels?: object;
   /** Creates the state before the first start of the daemon. */
-  readonly before?: () => void;
+  readonly before?: () => void | Promise<void>;
   /** Returns true if counting has begun. */
   readonly hasBegun: (metrics: Exposition) => boolean;
   readonly faults: readonly OperationFaultRule[];
@@ -95,7 +95,7 @@ export async function killCampaign<Truth>(
   writeFileSync(file, configOf(emulator.url, campaign));
   const run = (): Program => opsd(['run', '--config', file]);
 
-  campaign.before?.();
+  await campaign.before?.();
   // Counting begins before any event.
   const first = run();
   const url = await addressOf(first);

@@ -72,7 +72,7 @@ export async function killPolicies({ kills, seed }: { kills: number; seed: numbe
   };
   for (let life = 0; life < kills; life += 1) {
     await emulator.advance(LEAPS[below(LEAPS.length)]!);
-    const planted = plant(bed);
+    const planted = await plant(bed);
     const point = POINTS[below(POINTS.length)]!;
     const struck = await oneLife(bed, point);
     killed[struck] = (killed[struck] ?? 0) + 1;
@@ -109,7 +109,7 @@ async function makeBed(seed: number): Promise<Bed> {
     accounts: [{ id: ACCOUNT, token: TEST_TOKEN, budgetUsd: START_BUDGET }],
   });
   // Some days of history define the usual spend, so that a raise needs no approval.
-  emulator.control.history({ days: 8, logMinutes: 1, deadLetters: 0 });
+  await emulator.control.seed({ history: { days: 8, logMinutes: 1, deadLetters: 0 } });
   const proxy = await faultProxy(emulator.url);
   const sink = await httpSink(({ url }, response) => {
     response.writeHead(url.startsWith('/bad') ? 503 : 200).end();
@@ -145,13 +145,13 @@ function addFaults(emulator: RunningEmulator): void {
  *
  * @returns the dlqId of a message that no policy selects
  */
-function plant({ emulator, sink, below }: Bed): string {
+async function plant({ emulator, sink, below }: Bed): Promise<string> {
   const run = (path: string, status: number, labels: readonly string[]) => ({
     url: `${sink.url}${path}`,
     status,
     labels,
   });
-  const { dlqIds } = emulator.control.seed({
+  const { dlqIds } = await emulator.control.seed({
     failedRuns: [
       run(`/good/${below(4)}`, 503, ['billing']),
       run(`/good/${below(4)}`, 503, ['billing', 'tenant:1']),
@@ -160,7 +160,7 @@ function plant({ emulator, sink, below }: Bed): string {
       run('/gone', 404, ['billing']),
       run('/gone', 404, ['other']),
     ],
-    deadMessages: [
+    deadLetters: [
       { ...run('/mail', 500, ['newsletter']), count: 2, agoMs: 3 * 60 * MINUTE },
       { ...run('/mail', 500, ['newsletter']), agoMs: 10 * MINUTE },
       run('/mail', 500, ['orders']),
@@ -254,7 +254,7 @@ async function asked(url: string, method = 'GET'): Promise<string> {
  * too short for.
  */
 async function firstLife(bed: Bed): Promise<void> {
-  plant(bed);
+  await plant(bed);
   const daemon = startDaemon(bed);
   await addressOf(daemon);
   for (let message = 0; message < 3; message += 1) await tellOfFailure(bed);

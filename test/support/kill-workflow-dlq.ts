@@ -43,8 +43,8 @@ export function killedWorkflowDlq({ emulator, service, sinkUrl, below }: Campaig
   return {
     collectors: { workflowDlq: { every: '1s', full: '10s' } },
     labels: { workflow: { max: PLACES } },
-    before() {
-      emulator.control.seed({ failedRuns: [{ url: `${sinkUrl}/bad/order`, count: BEFORE, status: 503 }] });
+    async before() {
+      await emulator.control.seed({ failedRuns: [{ url: `${sinkUrl}/bad/order`, count: BEFORE, status: 503 }] });
     },
     hasBegun: (metrics) => metrics.value('opsd_workflow_dlq_listing_complete') === 1,
     faults: [

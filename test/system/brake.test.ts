@@ -11,7 +11,7 @@ const RUNS = 240;
 
 test('pause, kill switch and OPSD_MODE let at most the request in progress end, and the rest continues after them', async () => {
   const world = await bulkWorld();
-  world.failRuns(RUNS);
+  await world.failRuns(RUNS);
   const { folder, road, run, command: ended } = await world.instance({ requestsPerSecond: 30 });
   const killSwitch = join(folder, 'PAUSE');
   const command = async (...args: string[]): Promise<void> => {

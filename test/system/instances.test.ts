@@ -15,7 +15,7 @@ const instance = (world: BulkWorld): Promise<Instance> =>
 /** Resumes runs of the world that fail again at once, and waits until they are back with their stamps. */
 async function resumeInVain(world: BulkWorld, one: Instance, count: number): Promise<Program> {
   world.destination.answerWith((_request, response) => void response.writeHead(503).end());
-  world.failRuns(count);
+  await world.failRuns(count);
   const daemon = one.run();
   await until({ what: 'all were resumed, and are back' }, () => stamped(world).length === count);
   return daemon;
@@ -54,7 +54,7 @@ test('a second instance does not touch runs that another one repairs, and names 
   expect(second.road.resumes).toEqual([]);
   // Any instance may act on a run without a stamp.
   await daemon.stop();
-  world.failRuns(1);
+  await world.failRuns(1);
   await until({ what: 'a new one is resumed' }, () => second.road.resumes.length === 1);
 });
 
@@ -72,7 +72,7 @@ test.each([
   for (const file of readdirSync(one.folder).filter((name) => name.startsWith('opsd.db'))) {
     if (withAudit || file !== AUDIT) rmSync(join(one.folder, file), { recursive: true });
   }
-  world.failRuns(2);
+  await world.failRuns(2);
 
   const again = one.run();
   await until({ what: 'it has looked' }, () => runsOf(again) >= 2);

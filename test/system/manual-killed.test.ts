@@ -48,7 +48,7 @@ test('a manual plan continues after kills, reloads and lost responses, and resum
   };
   write('debug');
   const seeded = (labels: readonly string[]) => ({ url: `${sink.url}/good`, status: 503, labels });
-  emulator.control.seed({
+  await emulator.control.seed({
     failedRuns: [...Array.from({ length: RUNS }, () => seeded(['billing'])), seeded(['other'])],
   });
   await emulator.advance(10 * MINUTE);

@@ -7,7 +7,6 @@ import type { EmulatorControl } from './control.ts';
 import {
   ACCOUNT,
   ADVANCE,
-  HISTORY,
   HOLD,
   MODE,
   NEW_ACCOUNT,
@@ -15,11 +14,11 @@ import {
   NOTHING,
   OF_ACCOUNT,
   ORIGIN,
-  SEED,
   SWITCHES,
 } from './control-bodies.ts';
 import { DELIVERY_FAULT_RULE, FAULT_RULE } from './fault-rule.ts';
 import { problemsOf } from './problems.ts';
+import { SEED, type Seed } from './seed-body.ts';
 import { ApiError } from '../state/api-error.ts';
 import type { FaultRules } from '../state/fault-rules.ts';
 import type { FaultFrequency } from '../types/public.ts';
@@ -71,8 +70,7 @@ export function controlRoutes(control: EmulatorControl, destinations: ScriptedDe
   return [
     route('GET', '/state', () => control.state()),
     post('/reset', NOTHING, () => control.reset()),
-    post('/seed', SEED, (seed) => control.seed(seed)),
-    post('/history', HISTORY, (size) => control.history(size)),
+    post('/seed', SEED, (seed) => control.seed(seed as Seed)),
 
     route('GET', '/clock', () => control.clock()),
     post('/clock', MODE, ({ mode }) => control.setTime(mode)),

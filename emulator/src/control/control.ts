@@ -3,55 +3,24 @@
  * names the problem. `account` is optional when only one exists.
  */
 import type { Random } from '#foundation/platform/random.ts';
-import { AccountError, type AccountBook, type AccountSeed } from '../state/account-book.ts';
-import type { AccountState } from '../state/account-state.ts';
+import { AccountError, type AccountSeed } from '../state/account-book.ts';
 import { accountView } from '../state/account-view.ts';
-import type { Account } from '../state/account.ts';
-import type {
-  AccountChange,
-  Advancing,
-  HistorySize,
-  HoldChange,
-  NextOrigin,
-  OfAccount,
-  Seed,
-} from './control-bodies.ts';
+import type { AccountChange, Advancing, HoldChange, NextOrigin, OfAccount } from './control-bodies.ts';
+import type { ControlledService } from './controlled-service.ts';
 import type { DeliveryFaults } from '../delivery/delivery-faults.ts';
-import type { Engine } from '../delivery/engine.ts';
 import type { Faults } from '../http/faults.ts';
 import type { FlowFigures, FlowHold } from '../state/flow-lane.ts';
-import type { Indexes } from '../statistics/indexes.ts';
-import type { LimitsOf } from '../state/limits.ts';
-import type { MessageOrigin, MessageOrigins } from '../state/message-origins.ts';
+import type { MessageOrigin } from '../state/message-origins.ts';
 import { viewOf, type MessageView } from '../state/message-view.ts';
 import { isTerminal, type Message } from '../state/message.ts';
-import { replayPastTraffic, type PastTraffic } from './past-traffic.ts';
+import { inPlace, plantSeed, type Planted } from './plant-seed.ts';
 import type { RequestRecorder } from './request-recorder.ts';
 import { ApiError } from '../state/api-error.ts';
-import { plantSeed } from './seeded-failures.ts';
+import type { ScriptedDestinations } from './scripted-destinations.ts';
+import type { Seed } from './seed-body.ts';
 import type { SigningKeyRing, AccountSigningKeys } from '../state/signing-keys.ts';
-import type { Statistics } from '../statistics/statistics.ts';
 import type { SteerableClock, TimeMode } from './steerable-clock.ts';
 import type { Switches } from '../state/switches.ts';
-import type { DeliveryHeaderNames } from '../delivery/wire-names.ts';
-
-/** Parts of a service that a test can read and change. A reset replaces all of them. */
-export interface ControlledService {
-  readonly accounts: AccountBook;
-  readonly limitsOf: LimitsOf;
-  readonly states: ReadonlyMap<string, AccountState>;
-  readonly statistics: Statistics;
-  readonly indexes: Indexes;
-  readonly engine: Engine;
-  readonly origins: MessageOrigins;
-  readonly headerNames: DeliveryHeaderNames;
-  /**
-   * Adds an account.
-   *
-   * @throws {AccountError} when its id or a token is in use, or a token is empty
-   */
-  readonly addAccount: (seed: AccountSeed) => Account;
-}
 
 export interface ControlOptions {
   readonly clock: SteerableClock;
@@ -62,6 +31,7 @@ export interface ControlOptions {
   /** Switches, changed in place: all holders see the change. */
   readonly switches: { -readonly [K in keyof Switches]: Switches[K] };
   readonly signingKeys: SigningKeyRing;
+  readonly destinations: Pick<ScriptedDestinations, 'script'>;
   readonly faults: Faults;
   readonly deliveryFaults: DeliveryFaults;
   readonly requests: RequestRecorder;
@@ -115,29 +85,20 @@ export class EmulatorControl {
     this.requests.clear();
   }
 
-  /** Adds state as if it had developed in operation. */
-  seed(seed: Seed): { readonly dlqIds: readonly string[]; readonly indexIds: readonly string[] } {
+  /**
+   * Adds state as if it had developed in operation.
+   *
+   * @throws {ApiError} 400 with the place in the seed, for example `messages.2`
+   */
+  async seed(seed: Seed): Promise<Planted> {
+    const { clock, random } = this.#options;
+    if (seed.startAt !== undefined) {
+      await inPlace('startAt', () => this.advance({ to: new Date(seed.startAt!).getTime() }));
+    }
     const service = this.#options.service();
     const { state, account } = this.#of(seed.account);
-    const { clock, random } = this.#options;
-    return plantSeed(seed, { ...service, state, account, limits: service.limitsOf(account), now: clock.now(), random });
-  }
-
-  /**
-   * Adds days of traffic that end now. Log and dead letters cover only the last part. The service must not have
-   * processed anything yet.
-   */
-  history(options: HistorySize = {}): PastTraffic {
-    const { state } = this.#of(options.account);
-    return replayPastTraffic({
-      state,
-      statistics: this.#options.service().statistics,
-      random: this.#options.random,
-      now: this.#options.clock.now(),
-      days: options.days ?? 30,
-      logMinutes: options.logMinutes ?? 10,
-      deadLetters: options.deadLetters ?? 25,
-    });
+    const { destinations } = this.#options;
+    return plantSeed(seed, { ...service, state, account, destinations, now: clock.now(), random });
   }
 
   clock(): ClockView {

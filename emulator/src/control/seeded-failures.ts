@@ -1,28 +1,21 @@
 /**
- * Creates the state that a test requests: groups, indexes, and failures as if they had occurred at the seeded time. The
- * log has every attempt of a failure, the statistics count them, and the dead letter is in its queue. No request is
- * sent.
+ * Creates failures as if they had occurred at the seeded time. The log has every attempt of a failure, the statistics
+ * count them, and the dead letter is in its queue. No request is sent.
  */
 import type { Random } from '#foundation/platform/random.ts';
-import type { Account } from '../state/account.ts';
 import type { AccountState } from '../state/account-state.ts';
 import { callbackBody, callbackDelivery, failureFunctionOf } from '../delivery/callbacks.ts';
-import type { Seed, SeededRun } from './control-bodies.ts';
+import type { Seed, SeededRun } from './seed-body.ts';
 import type { Engine } from '../delivery/engine.ts';
 import { createMessage } from '../delivery/new-message.ts';
 import type { Fact } from '../statistics/facts.ts';
-import type { Indexes } from '../statistics/indexes.ts';
-import type { Limits } from '../state/limits.ts';
 import { randomId } from '../state/ids.ts';
 import type { LogEntry } from '../state/log.ts';
 import type { Delivery, Message, Outcome, State } from '../state/message.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import type { DeliveryHeaderNames } from '../delivery/wire-names.ts';
 
-interface SeedBed {
-  readonly account: Account;
-  readonly limits: Limits;
-  readonly indexes: Indexes;
+export interface SeedBed {
   readonly state: AccountState;
   readonly statistics: Pick<Statistics, 'record'>;
   readonly engine: Engine;
@@ -35,25 +28,12 @@ const MAX_RETRIES = 3;
 const IN_PROGRESS_MS = 3_600_000;
 const ANSWERED: Outcome = { delivered: true, status: 200, headers: {}, body: new Uint8Array() };
 
-/** @returns ids of the dead messages, then of the failed runs, in the given order */
-export function plantSeed(
-  seed: Seed,
-  bed: SeedBed,
-): { readonly dlqIds: readonly string[]; readonly indexIds: readonly string[] } {
-  for (const { name, endpoints } of seed.urlGroups ?? []) bed.state.urlGroups.upsert(name, endpoints, bed);
-  for (const id of seed.vectorIndexes ?? []) bed.indexes.createVectorIndex(id);
-  const { customerId } = bed.account;
-  const indexIds = (seed.indexes ?? []).map(({ region = 'eu-west-1', type = 'payg', ...index }) => {
-    return (bed.indexes.create({ ...index, region, type, customerId }) as { readonly id: string }).id;
-  });
-  return { dlqIds: plantFailures(seed, bed), indexIds };
-}
-
-function plantFailures({ deadMessages = [], failedRuns = [] }: Seed, bed: SeedBed): readonly string[] {
+/** @returns ids of the dead letters, then of the failed runs, in the given order */
+export function plantFailures({ deadLetters = [], failedRuns = [] }: Seed, bed: SeedBed): readonly string[] {
   const each = (failure: SeededRun, workflow: boolean): readonly Planned[] =>
     Array.from({ length: failure.count ?? 1 }, () => ({ failure, workflow, at: bed.now - (failure.agoMs ?? 0) }));
   const planned = [
-    ...deadMessages.flatMap((failure) => each(failure, false)),
+    ...deadLetters.flatMap((failure) => each(failure, false)),
     ...failedRuns.flatMap((failure) => each(failure, true)),
   ];
   const messages = new Map<Planned, Message>();

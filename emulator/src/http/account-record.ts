@@ -1,6 +1,6 @@
 /** The account record (interface 2.7). Only a token rotation returns it. */
 import type { Account } from '../state/account.ts';
-import { PLAN_LIMITS, RESERVED_PRICES_USD } from '../state/limits.ts';
+import { recordedLimits, RESERVED_PRICES_USD } from '../state/limits.ts';
 
 /** Facts of the record that the account itself does not hold. */
 export interface AccountOrigin {
@@ -23,7 +23,7 @@ export function accountRecord(account: Account, origin: AccountOrigin, product: 
     state,
     ...(account.modifyingState !== undefined && { modifying_state: account.modifyingState }),
     last_plan_upgrade_time: origin.planChangedAt,
-    ...PLAN_LIMITS[account.plan],
+    ...recordedLimits(account),
     prod_pack_enabled: false,
     metrics_enabled: String(account.metricsEnabled ?? true),
     type: account.plan === 'free' ? 'free' : 'paid',

@@ -6,6 +6,8 @@ export interface Account {
   token: string;
   readOnlyToken: string;
   plan: PlanName;
+  /** Limits that differ from the plan's. */
+  limits?: Partial<PlanLimits> | undefined;
   /** Monthly budget in dollars; 0 is unlimited. */
   budgetUsd: number;
   /** Owner: an e-mail address or a team's id. */
@@ -31,3 +33,28 @@ export interface Account {
 }
 
 export type PlanName = 'free' | 'paid' | 'fixed_1m' | 'fixed_10m' | 'fixed_100m' | 'fixed' | 'enterprise';
+
+/** Limits as the account record has them. */
+export interface PlanLimits {
+  /** Bytes. */
+  readonly max_message_size: number;
+  readonly max_requests_per_day: number;
+  readonly max_requests_per_day_hard: number;
+  readonly max_endpoints_per_topic: number;
+  readonly max_requests_per_second: number;
+  readonly max_dlq_size: number;
+  readonly max_retries: number;
+  readonly max_topics: number;
+  readonly max_schedules: number;
+  readonly max_events_size: number;
+  readonly max_dlq_retention_time_milis: number;
+  /** Seconds. */
+  readonly max_delay: number;
+  readonly max_parallelism: number;
+  readonly max_global_parallelism: number;
+  readonly max_queues: number;
+  /** Bytes. */
+  readonly max_bandwidth_per_second: number;
+  /** Seconds. */
+  readonly timeout: number;
+}

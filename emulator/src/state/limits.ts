@@ -4,33 +4,8 @@
  * 3 on the free plan and 5 on the paid ones.
  */
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import type { Account, PlanName } from './account.ts';
+import type { Account, PlanLimits, PlanName } from './account.ts';
 import { ApiError } from './api-error.ts';
-
-/** Limits as the account record has them. */
-interface PlanLimits {
-  /** Bytes. */
-  readonly max_message_size: number;
-  readonly max_requests_per_day: number;
-  readonly max_requests_per_day_hard: number;
-  readonly max_endpoints_per_topic: number;
-  readonly max_requests_per_second: number;
-  readonly max_dlq_size: number;
-  readonly max_retries: number;
-  readonly max_topics: number;
-  readonly max_schedules: number;
-  readonly max_events_size: number;
-  readonly max_dlq_retention_time_milis: number;
-  /** Seconds. */
-  readonly max_delay: number;
-  readonly max_parallelism: number;
-  readonly max_global_parallelism: number;
-  readonly max_queues: number;
-  /** Bytes. */
-  readonly max_bandwidth_per_second: number;
-  /** Seconds. */
-  readonly timeout: number;
-}
 
 const DAY_SECONDS = 86_400;
 const DAY_MS = DAY_SECONDS * 1_000;
@@ -176,11 +151,20 @@ export interface LimitsOptions {
 
 export function createLimits(options: LimitsOptions): LimitsOf {
   const byPlan = new Map<PlanName, Limits>();
-  return ({ plan }) => getOrAdd(byPlan, plan, () => enforcedLimits(plan, options));
+  return (account) =>
+    account.limits === undefined
+      ? getOrAdd(byPlan, account.plan, () => enforcedLimits(account, options))
+      : enforcedLimits(account, options);
 }
 
-function enforcedLimits(plan: PlanName, options: LimitsOptions): Limits {
-  const record = PLAN_LIMITS[plan];
+/** Returns the limits of the account record: the plan's, unless the account has its own. */
+export function recordedLimits({ plan, limits }: Pick<Account, 'plan' | 'limits'>): PlanLimits {
+  return { ...PLAN_LIMITS[plan], ...limits };
+}
+
+function enforcedLimits(account: Account, options: LimitsOptions): Limits {
+  const { plan } = account;
+  const record = recordedLimits(account);
   const most = (value: number): number => (options.enforced ? value : Infinity);
   return {
     plan,

@@ -8,7 +8,8 @@ import { problemsOf } from '../control/problems.ts';
 import type { RunOptions as ServiceOptions } from '../emulator-options.ts';
 import type { PlanName } from '../state/account.ts';
 import { PLAN_LIMITS } from '../state/limits.ts';
-import type { AdvanceOptions, EmulatorOptions } from '../types/public.ts';
+import { SEED, type Seed } from '../control/seed-body.ts';
+import type { AdvanceOptions, EmulatorOptions, EmulatorSeed } from '../types/public.ts';
 
 const text = z.string().min(1);
 const port = z.int().max(65_535);
@@ -61,6 +62,11 @@ export function advanceOf(ms: number, options: AdvanceOptions) {
 /** Returns the parameters of `clock.set`. */
 export function setOf(time: number | Date, options: AdvanceOptions) {
   return { to: Number(checked(moment, time, 'call of clock.set', 'time')), ...patienceOf('clock.set', options) };
+}
+
+/** Returns a valid seed of the one account. */
+export function seedOf(seed: EmulatorSeed): Seed {
+  return checked(SEED.omit({ account: true }), seed, 'seed', 'the seed') as Seed;
 }
 
 function patienceOf(name: string, options: AdvanceOptions): AdvanceOptions {

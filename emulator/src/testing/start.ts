@@ -12,7 +12,7 @@ import type {
   FaultRule,
   StartEmulator,
 } from '../types/public.ts';
-import { advanceOf, serviceOptions, setOf, settingsOf, type Settings } from './options.ts';
+import { advanceOf, seedOf, serviceOptions, setOf, settingsOf, type Settings } from './options.ts';
 import { deadLettersOf, deliveredOf, messageOf } from './views.ts';
 
 export type * from '../types/public.ts';
@@ -51,6 +51,7 @@ function emulatorOf(service: Service, { accountId, username, password }: Setting
       return deadLettersOf({ message: dlq, workflow: workflowDlq }, clock.now());
     },
     requests: () => control.requests.list().map(({ sequence: _sequence, ...request }) => request),
+    seed: (seed) => control.seed(seedOf(seed)),
     idle: () => service.idle(),
     reset: () => control.reset(),
     stop: () => service.stop(),

@@ -82,6 +82,12 @@ export interface Emulator extends AsyncDisposable {
   deadLetters(): readonly DeadLetter[];
   /** Returns the last 1,000 requests to both APIs, oldest first, without credentials. */
   requests(): readonly ApiRequest[];
+  /**
+   * Adds state: groups, keys, dead letters, destinations, and messages.
+   *
+   * @throws {Error} with each problem and its place; a problem that the service finds leaves the earlier parts
+   */
+  seed(seed: EmulatorSeed): Promise<SeedResult>;
   /** Resolves when no delivery is in progress or due. Remaining work waits for the clock. */
   idle(): Promise<void>;
   /** Restores the state of the start, except time and signing keys. Deliveries in progress are aborted. */
@@ -346,6 +352,116 @@ export interface DeliveredRequest {
   /** Body as UTF-8 text. */
   readonly body: string;
   readonly bodyBytes: Uint8Array;
+}
+
+/** State for an emulator; the format of `opsd emulator --seed`. It applies in the order of this type. */
+export interface EmulatorSeed {
+  /** The time moves forward to it: an ISO date with its zone, or epoch milliseconds. */
+  readonly startAt?: string | number | undefined;
+  readonly plan?: Plan | undefined;
+  /** Monthly budget in dollars; 0 is unlimited. */
+  readonly budgetUsd?: number | undefined;
+  /** Limits of the account that differ from its plan, named as in the account record, such as `max_retries`. */
+  readonly limits?: Readonly<Record<string, number | undefined>> | undefined;
+  readonly urlGroups?: readonly SeededUrlGroup[] | undefined;
+  /** Keys with pinned limits, or paused. */
+  readonly flowControlKeys?: readonly SeededFlowControlKey[] | undefined;
+  readonly indexes?: readonly SeededIndex[] | undefined;
+  /** Ids of vector indexes without a search index. */
+  readonly vectorIndexes?: readonly string[] | undefined;
+  /** Days of traffic that end now, for a service without traffic. */
+  readonly history?: SeededHistory | undefined;
+  /** Entries of the message DLQ. */
+  readonly deadLetters?: readonly SeededFailure[] | undefined;
+  /** Entries of the workflow DLQ. */
+  readonly failedRuns?: readonly SeededFailedRun[] | undefined;
+  /** Steps of scripted destinations, by host or `host/path`. */
+  readonly destinations?: Readonly<Record<string, readonly Step[]>> | undefined;
+  /** Messages that are published now, within the limits of the account. */
+  readonly messages?: readonly SeededPublish[] | undefined;
+}
+
+export interface SeedResult {
+  /** Ids of the dead letters, then of the failed runs, in the given order. */
+  readonly dlqIds: readonly string[];
+  readonly indexIds: readonly string[];
+  /** Ids of the published messages and of the triggered runs. A message to a group has one for each endpoint. */
+  readonly messageIds: readonly string[];
+}
+
+export interface SeededUrlGroup {
+  readonly name: string;
+  readonly endpoints: readonly { readonly url: string; readonly name?: string | undefined }[];
+}
+
+export interface SeededFlowControlKey {
+  readonly key: string;
+  readonly paused?: boolean | undefined;
+  /** Pinned limits, which no message changes. */
+  readonly parallelism?: number | undefined;
+  readonly rate?: { readonly max: number; readonly periodMs: number } | undefined;
+}
+
+export interface SeededIndex {
+  readonly id?: string | undefined;
+  readonly name: string;
+  readonly region?: 'eu-west-1' | 'us-central1' | undefined;
+  readonly type?: 'free' | 'payg' | 'fixed' | undefined;
+}
+
+export interface SeededHistory {
+  /** At most 31. Default 30. */
+  readonly days?: number | undefined;
+  /** Length of the last part, which is in the log too. Default 10. */
+  readonly logMinutes?: number | undefined;
+  /** Maximum number of its failures in each DLQ. Default 25. */
+  readonly deadLetters?: number | undefined;
+}
+
+/** A message that failed after three retries. */
+export interface SeededFailure {
+  readonly url: string;
+  /** Number of equal failures. Default 1. */
+  readonly count?: number | undefined;
+  /** Default `{}`. */
+  readonly body?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly flowControlKey?: string | undefined;
+  /** Status of the failed attempts. Default: no response. */
+  readonly status?: number | undefined;
+  readonly responseBody?: string | undefined;
+  /** Age of the failure in milliseconds. Default 0. */
+  readonly agoMs?: number | undefined;
+}
+
+export interface SeededFailedRun extends SeededFailure {
+  /** State of the failure function. Default: none was called. One in progress is due in an hour. */
+  readonly failureFunctionState?: DeadLetter['failureFunctionState'] | undefined;
+}
+
+/** A publish. The settings are those of the service's headers, such as `delay: '30d'` for `Svc-Delay`. */
+export interface SeededPublish {
+  /** URL, or name of a URL Group. */
+  readonly destination: string;
+  /** Number of equal messages. Default 1. */
+  readonly count?: number | undefined;
+  readonly body?: string | undefined;
+  /** Headers for the destination. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Triggers a workflow run instead. Default false. */
+  readonly workflow?: boolean | undefined;
+  readonly method?: string | number | undefined;
+  readonly retries?: string | number | undefined;
+  readonly retryDelay?: string | number | undefined;
+  readonly delay?: string | number | undefined;
+  readonly notBefore?: string | number | undefined;
+  readonly timeout?: string | number | undefined;
+  readonly label?: string | number | undefined;
+  readonly flowControlKey?: string | number | undefined;
+  readonly flowControlValue?: string | number | undefined;
+  readonly callback?: string | number | undefined;
+  readonly failureCallback?: string | number | undefined;
+  readonly deduplicationId?: string | number | undefined;
 }
 
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -152,7 +152,7 @@ describe('rolled signing keys', () => {
 
 test('a dead letter is found by the schedule assigned to its message later, and by no other', async () => {
   const service = await controlled();
-  const { dlqIds } = service.emulator.control.seed({ deadMessages: [{ url: 'http://a.example/', count: 2 }] });
+  const { dlqIds } = await service.emulator.control.seed({ deadLetters: [{ url: 'http://a.example/', count: 2 }] });
   const [first] = service.emulator.messages(ACCOUNT);
   service.emulator.control.nameMessage({ messageId: first!.id, scheduleId: 'nightly' });
   service.emulator.control.nameMessage({ messageId: first!.id, scheduleId: 'weekly', queueName: 'q' });

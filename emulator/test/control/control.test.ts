@@ -56,7 +56,30 @@ describe('the control API', () => {
     ['POST /reset', '{"everything":true}', 400, /everything/],
     ['POST /seed', '{"failedRuns":[{"url":"ftp://x"}]}', 400, /failedRuns\.0\.url/],
     ['POST /seed', '{"account":"acc-9"}', 404, /unknown account acc-9/],
-    ['POST /history', '{"days":32}', 400, /days/],
+    ['POST /seed', '{"history":{"days":32}}', 400, /history\.days/],
+    ['POST /seed', `{"startAt":${START - 1}}`, 400, /startAt: time does not go back/],
+    ['POST /seed', '{"startAt":"2026-11-20 12:00"}', 400, /startAt: expected a time such as/],
+    ['POST /seed', '{"limits":{"max_speed":1}}', 400, /max_speed/],
+    ['POST /seed', '{"destinations":{"a b":[200]}}', 400, /destinations\.a b: a place is a host name/],
+    [
+      'POST /seed',
+      '{"destinations":{"a.example":["rest"]}}',
+      400,
+      /destinations\.a\.example: steps\[0\]\.fault must be/,
+    ],
+    ['POST /seed', '{"messages":[{"destination":"http://a.example","retry":1}]}', 400, /messages\.0: .*retry/],
+    [
+      'POST /seed',
+      '{"messages":[{"destination":"http://a.example"},{"destination":"g"}]}',
+      404,
+      /^messages\.1: .*no URL Group/,
+    ],
+    [
+      'POST /seed',
+      '{"messages":[{"destination":"http://a.example","count":10000},{"destination":"g","count":10001}]}',
+      400,
+      /messages/,
+    ],
     ['POST /messages/msg_0/cancel', '{}', 404, /unknown message msg_0/],
     ['POST /messages/msg_0', '{"scheduleId":"s"}', 404, /unknown message/],
     ['POST /messages/next', '{"times":0}', 400, /times/],
@@ -77,9 +100,9 @@ describe('the control API', () => {
     ['POST /clock/advance', '{"ms":1,"patienceMs":"1"}', 400, /patienceMs/],
     [
       'POST /seed',
-      JSON.stringify({ deadMessages: [1, 2, 3].map(() => ({ url: 'http://a.example/', count: 10_000 })) }),
+      JSON.stringify({ deadLetters: [1, 2, 3].map(() => ({ url: 'http://a.example/', count: 10_000 })) }),
       400,
-      /deadMessages: at most 20000 in total/,
+      /deadLetters: at most 20000 in total/,
     ],
     ['GET /requests?after=x', undefined, 400, /after/],
     ['POST /destinations', '{"place":"a.example","steps":[]}', 400, /steps/],
@@ -319,7 +342,7 @@ describe('the whole service over the control API', () => {
       urlGroups: [{ name: 'g', endpoints: [{ url: `${sink.url}/a`, name: 'a' }, { url: `${sink.url}/b` }] }],
       indexes: [{ name: 'books' }],
       vectorIndexes: ['v-1'],
-      deadMessages: [{ url: `${sink.url}/dead`, status: 500, count: 3 }],
+      deadLetters: [{ url: `${sink.url}/dead`, status: 500, count: 3 }],
       failedRuns: [{ url: `${sink.url}/run`, labels: ['billing'], agoMs: HOUR, flowControlKey: 'k' }],
     });
     expect([seeded.json.dlqIds.length, seeded.json.indexIds.length]).toEqual([4, 1]);
@@ -340,10 +363,10 @@ describe('the whole service over the control API', () => {
 
   test('a month of history ends now, and log and statistics agree on its last minutes', async () => {
     const service = await controlled();
-    const { json } = await control<{ messages: number; logEntries: number }>(service, 'POST /history', {
-      logMinutes: 3,
-      deadLetters: 7,
+    const seeded = await control<{ history: { messages: number; logEntries: number } }>(service, 'POST /seed', {
+      history: { logMinutes: 3, deadLetters: 7 },
     });
+    const json = seeded.json.history;
     expect(json.messages).toBeGreaterThan(1_000_000);
     const stats = (
       await service.call<AccountStatsJson>('GET', `/v2/msgsvc/stats/${ACCOUNT}?period=1h`, { headers: MANAGEMENT })

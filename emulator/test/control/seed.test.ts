@@ -48,7 +48,7 @@ async function failedRuns(service: World, query = ''): Promise<readonly Run[]> {
 test('failures count at their seeded time, with every attempt', async () => {
   const service = await controlled();
   const { json } = await seed(service, {
-    deadMessages: [{ url: URL_OF_RUN, count: 3, agoMs: 600_000, body: '12345', responseBody: 'no' }],
+    deadLetters: [{ url: URL_OF_RUN, count: 3, agoMs: 600_000, body: '12345', responseBody: 'no' }],
     failedRuns: [{ url: URL_OF_RUN, count: 2, agoMs: 26 * HOUR }],
   });
   const hour = await statistics(service);
@@ -70,7 +70,7 @@ test('failures count at their seeded time, with every attempt', async () => {
 test('the log has every attempt, in the order of time', async () => {
   const service = await controlled();
   await seed(service, {
-    deadMessages: [{ url: URL_OF_RUN, status: 503, agoMs: 1_000 }],
+    deadLetters: [{ url: URL_OF_RUN, status: 503, agoMs: 1_000 }],
     failedRuns: [{ url: URL_OF_RUN, agoMs: 2_000 }],
   });
   const [run, dead] = service.emulator.messages(ACCOUNT);
@@ -83,8 +83,8 @@ test('the log has every attempt, in the order of time', async () => {
 
 test('ids are in the order of the request, whatever the order of the failures', async () => {
   const service = await controlled();
-  const { dlqIds } = service.emulator.control.seed({
-    deadMessages: [{ url: 'http://a.example/' }, { url: 'http://b.example/', agoMs: HOUR }],
+  const { dlqIds } = await service.emulator.control.seed({
+    deadLetters: [{ url: 'http://a.example/' }, { url: 'http://b.example/', agoMs: HOUR }],
     failedRuns: [{ url: 'http://c.example/' }],
   });
   const { dlq, workflowDlq } = service.emulator.control.state().accounts[0]!;
@@ -94,10 +94,57 @@ test('ids are in the order of the request, whatever the order of the failures', 
   expect(dlq.map(({ url }) => url)).toEqual(['http://b.example/', 'http://a.example/']);
 });
 
+test('groups, keys, limits, destinations and messages of a seed are those of requests', async () => {
+  const service = await world({
+    clock: systemClock,
+    time: 'virtual',
+    startAt: START,
+    control: true,
+    enforceLimits: true,
+    headerPrefix: 'Acme',
+  });
+  const { status, json } = await seed(service, {
+    startAt: '2026-11-20T13:00:00+01:00',
+    plan: 'free',
+    budgetUsd: 7,
+    limits: { max_retries: 1 },
+    urlGroups: [{ name: 'orders', endpoints: [{ url: 'http://a.example/orders' }, { url: 'http://b.example/' }] }],
+    flowControlKeys: [{ key: 'billing', paused: true }],
+    destinations: { 'a.example/orders': [503, 200], 'b.example': [{ status: 204 }] },
+    messages: [
+      { destination: 'orders', body: 'hej', headers: { 'X-Name': 'Jürgen' }, delay: '1h', retries: 1, label: 'é' },
+      { destination: 'http://b.example/later', count: 2, flowControlKey: 'billing', flowControlValue: 'rate=1' },
+      { destination: 'http://b.example/run', workflow: true },
+    ],
+  });
+  expect(status).toBe(200);
+  const { messageIds } = json as { readonly messageIds: readonly string[] };
+  expect([messageIds.length, new Set(messageIds).size]).toEqual([5, 5]);
+  await service.emulator.advance(24 * HOUR);
+  const states = service.emulator.messages(ACCOUNT).map(({ url, state, attempts }) => [url, state, attempts]);
+  expect(states).toEqual([
+    ['http://a.example/orders', 'DELIVERED', 2],
+    ['http://b.example/', 'DELIVERED', 1],
+    ['http://b.example/later', 'CREATED', 0],
+    ['http://b.example/later', 'CREATED', 0],
+    ['http://b.example/run', 'DELIVERED', 1],
+  ]);
+  const [order] = service.emulator.destinations.requests('a.example');
+  expect(order).toMatchObject({ at: START + HOUR, path: '/orders', headers: { 'x-name': 'Jürgen' } });
+  expect([...service.emulator.state(ACCOUNT).messages.values()][0]!.delivery.labels).toEqual(['é']);
+  const later = { 'Acme-Retries': '2' };
+  expect(await service.call('POST', '/v2/publish/http://a.example/', { headers: later })).toMatchObject({
+    status: 412,
+    json: { error: expect.stringContaining('2, more than 1') as string },
+  });
+  const rotated = await service.call('POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`, { headers: MANAGEMENT });
+  expect(rotated.json).toMatchObject({ type: 'free', budget: 7, max_retries: 1, max_topics: 1 });
+});
+
 test('each dead letter has a unique id, across queues and concurrent failures', async () => {
   const service = await controlled();
   const failures = [{ url: URL_OF_RUN, count: 3 }];
-  const { json } = await seed(service, { deadMessages: failures, failedRuns: failures });
+  const { json } = await seed(service, { deadLetters: failures, failedRuns: failures });
   const { dlqIds } = json as { readonly dlqIds: readonly string[] };
   expect(new Set(dlqIds).size).toBe(6);
   expect((await failedRuns(service)).map(({ dlqId }) => dlqId)).toEqual(dlqIds.slice(3));
@@ -150,7 +197,7 @@ describe('the failure function of a seeded run', () => {
     const service = await controlled();
     await service.emulator.destinations.script('flows.example', [200]);
     const inProgress = { url: URL_OF_RUN, failureFunctionState: 'CALLBACK_INPROGRESS' as const };
-    const { dlqIds } = service.emulator.control.seed({ failedRuns: [inProgress, inProgress] });
+    const { dlqIds } = await service.emulator.control.seed({ failedRuns: [inProgress, inProgress] });
     service.emulator.control.cancelFailureFunction({ dlqId: dlqIds[0]! });
     await service.emulator.advance(HOUR - 1);
     const states = async () => (await failedRuns(service)).map((run) => run.failureFunctionState);
@@ -167,7 +214,7 @@ describe('the failure function of a seeded run', () => {
     const service = await controlled();
     const refused = [
       { failedRuns: [{ url: URL_OF_RUN, failureFunctionState: 'CALLBACK_LATE' }] },
-      { deadMessages: [{ url: URL_OF_RUN, failureFunctionState: 'CALLBACK_FAIL' }] },
+      { deadLetters: [{ url: URL_OF_RUN, failureFunctionState: 'CALLBACK_FAIL' }] },
     ];
     for (const body of refused) {
       expect(await seed(service, body)).toEqual({
@@ -190,8 +237,8 @@ test('with any seed, errors are retries and failures, and billed attempts are de
     fc.asyncProperty(fc.array(failure, { maxLength: 4 }), fc.array(failure, { maxLength: 4 }), async (dead, runs) => {
       const service = await controlled();
       await using emulator = service.emulator;
-      emulator.control.seed({
-        deadMessages: dead.map(({ count, agoMs }) => ({ url: URL_OF_RUN, count, agoMs })),
+      await emulator.control.seed({
+        deadLetters: dead.map(({ count, agoMs }) => ({ url: URL_OF_RUN, count, agoMs })),
         failedRuns: runs.map((run) => ({ url: URL_OF_RUN, ...run })),
       });
       const stats = emulator.statistics.accountStats(ACCOUNT, '30d', START, 0);

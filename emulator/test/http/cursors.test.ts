@@ -20,7 +20,7 @@ describe.each(LISTINGS)('a cursor of %s', (listing, method, path) => {
   test('is accepted there, and rejected elsewhere', async () => {
     const service = await world({ control: true });
     const failed = [{ url: 'http://a.example/', count: 5 }];
-    service.emulator.control.seed({ deadMessages: failed, failedRuns: failed });
+    await service.emulator.control.seed({ deadLetters: failed, failedRuns: failed });
     const cursor = await cursorOf(service, method, path);
     for (const [other, otherMethod, otherPath] of LISTINGS) {
       const answer = await service.call(otherMethod, `${otherPath}?cursor=${cursor}`);

@@ -28,7 +28,7 @@ export interface TimelinePoint {
   /** A sum is undefined if the value of an account is unknown. */
   readonly inFlight?: number;
   readonly failedRuns?: number;
-  readonly deadMessages?: number;
+  readonly deadLetters?: number;
   readonly spendUsd?: number;
 }
 

@@ -90,8 +90,8 @@ export async function runDemo(
     days: HISTORY_DAYS,
   });
   // Some dead mails remain from this morning's traffic, for the prune to delete.
-  emulator.control.seed({
-    deadMessages: [
+  await emulator.control.seed({
+    deadLetters: [
       { url: 'https://email.vendor.example/v1/send', labels: ['newsletter'], status: 503, count: 60, agoMs: 5_400_000 },
     ],
   });

@@ -4,14 +4,16 @@ import {
   textOption,
   UsageError,
   valueOption,
+  type CliIo,
   type Command,
   type OptionValues,
 } from '../command.ts';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
 import { isLoopback } from '#foundation/platform/private-address.ts';
 import type { PlanName } from '#emulator/state/account.ts';
+import type { SeedFile } from '../seed-file.ts';
 import { listenAddress } from './listen-option.ts';
-import { writeDocument } from '../output.ts';
+import { usesColor, writeDocument } from '../output.ts';
 import { withWireNames } from './wire-names-file.ts';
 
 const DEFAULTS = {
@@ -58,6 +60,7 @@ export const emulatorCommand: Command = {
     pages: { type: 'boolean', help: 'Serve pages at GET /, which need no credentials; default: on loopback.' },
     'no-pages': { type: 'boolean', help: 'Do not serve pages.' },
     time: valueOption('MODE', 'real or virtual (requires --control to advance it); default: real.'),
+    seed: valueOption('FILE', 'State to begin with, such as groups, keys and dead letters; default: none.'),
     openapi: { type: 'boolean', help: 'Print the OpenAPI document of both APIs and exit.' },
   },
   details:
@@ -88,6 +91,11 @@ export const emulatorCommand: Command = {
     const dataFolder = textOption(values, 'data');
     if (dataFolder === '') throw new UsageError('--data must not be empty');
     const control = values['control'] === true;
+    const seedPath = textOption(values, 'seed');
+    if (seedPath !== undefined && dataFolder !== undefined)
+      throw new UsageError('--seed and --data exclude each other: the folder keeps the state of its first start');
+    const seeded = seedPath === undefined ? undefined : await seedFile(seedPath, io);
+    const { startAt, ...seed } = seeded?.seed ?? {};
     const time = parseTime(values, control);
     const { runEmulator } = await import('#emulator/emulator.ts');
     const { systemRandom } = await import('#foundation/platform/random.ts');
@@ -111,9 +119,11 @@ export const emulatorCommand: Command = {
       dataFolder,
       control,
       pages: values['no-pages'] !== true && (values['pages'] === true || isLoopback(listen.host)),
-      ...(control && { time }),
+      ...((control || seeded !== undefined) && { time }),
+      ...(startAt !== undefined && { startAt: new Date(startAt).getTime() }),
       onError: (error) => io.stderr.write(`opsd emulator: ${error instanceof Error ? error.stack : String(error)}\n`),
     }).catch(refused);
+    if (seeded !== undefined) await emulator.control.seed(seed).catch((error: Error) => refused(seeded.error(error)));
     const ready = { url: emulator.url, account: id, signingKeys: emulator.signingKeys(id) };
     io.stdout.write(`${JSON.stringify(ready)}\n`);
     await aborted(io.signal);
@@ -129,6 +139,11 @@ function valueOf(values: OptionValues, name: Name): string {
     throw new UsageError(`--${name} takes ${spelling.expected}, not '${value}'`);
   }
   return value;
+}
+
+async function seedFile(path: string, { stderr, env }: CliIo): Promise<SeedFile> {
+  const { readSeedFile } = await import('../seed-file.ts');
+  return await readSeedFile(path, usesColor(stderr, env));
 }
 
 async function parsePlan(text: string): Promise<PlanName> {

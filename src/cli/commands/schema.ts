@@ -4,23 +4,30 @@ import { writeDocument } from '../output.ts';
 
 export const schemaCommand: Command = {
   name: 'schema',
-  summary: 'Print the schema of the configuration, of tests or of the API.',
+  summary: 'Print the schema of the configuration, of tests, seeds or the API.',
   options: {
     test: { type: 'boolean', help: 'Print the schema of policy tests instead.' },
+    seed: { type: 'boolean', help: 'Print the schema of a seed of the emulator instead.' },
     api: { type: 'boolean', help: 'Print the OpenAPI document of the daemon’s API instead.' },
   },
   details: 'For editors: # yaml-language-server: $schema=./config.schema.json',
   examples: ['opsd schema > config.schema.json', 'opsd schema --api > api.openapi.json'],
   async run({ io, values }) {
-    if (values['api'] === true) {
-      if (values['test'] === true)
-        throw new UsageError('--api and --test print different documents; remove one of them');
+    const [one, other] = ['api', 'test', 'seed'].filter((name) => values[name] === true);
+    if (other !== undefined)
+      throw new UsageError(`--${one} and --${other} print different documents; remove one of them`);
+    if (one === 'seed') {
+      const { seedJsonSchema } = await import('#emulator/control/seed-body.ts');
+      writeDocument(io, seedJsonSchema());
+      return EXIT.ok;
+    }
+    if (one === 'api') {
       const { apiDocument } = await import('#operate/contract/document.ts');
       writeDocument(io, apiDocument(packageVersion()));
       return EXIT.ok;
     }
     const { configJsonSchema, policyTestJsonSchema } = await import('#config/json-schema.ts');
-    writeDocument(io, values['test'] === true ? policyTestJsonSchema() : configJsonSchema());
+    writeDocument(io, one === 'test' ? policyTestJsonSchema() : configJsonSchema());
     return EXIT.ok;
   },
 };

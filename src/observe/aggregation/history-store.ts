@@ -8,7 +8,7 @@ export interface HistorySample {
   /** Messages in flight. */
   readonly inFlight?: number;
   readonly failedRuns?: number;
-  readonly deadMessages?: number;
+  readonly deadLetters?: number;
   /** US dollars billed in the month so far. */
   readonly spendUsd?: number;
   /** Flow-control keys with waiting messages, most messages first. A key that is not listed has none, unless it is cut. */

@@ -86,7 +86,7 @@ function seriesOf({ points, counted, repairs }: Timeline, period: Period): Histo
     counted !== undefined && at >= counted.from && at + period.stepMs <= counted.to;
   const sums = (name: 'created' | 'delivered' | 'failed' | 'retried') =>
     starts.map((at) => (isCounted(at) ? (known.get(at)?.[name] ?? 0) : null));
-  const readings = (name: keyof TimelinePoint & ('inFlight' | 'failedRuns' | 'deadMessages' | 'spendUsd')) =>
+  const readings = (name: keyof TimelinePoint & ('inFlight' | 'failedRuns' | 'deadLetters' | 'spendUsd')) =>
     starts.map((at) => known.get(at)?.[name] ?? null);
   return {
     created: sums('created'),
@@ -98,7 +98,7 @@ function seriesOf({ points, counted, repairs }: Timeline, period: Period): Histo
     ),
     inFlight: readings('inFlight'),
     failedRuns: readings('failedRuns'),
-    deadMessages: readings('deadMessages'),
+    deadLetters: readings('deadLetters'),
     spendUsd: readings('spendUsd'),
     // The ledger has every action of the daemon.
     verified: starts.map((at) => repaired.get(at)?.verified ?? 0),

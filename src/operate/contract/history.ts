@@ -20,7 +20,7 @@ const series = s.object({
   p95Seconds: points('95th percentile of the time from due to delivered. Null if nothing was delivered.'),
   inFlight: points('Messages in flight, the highest reading.'),
   failedRuns: points('Runs in the workflow DLQ, the highest reading.'),
-  deadMessages: points('Known entries of the message DLQ, the highest reading.'),
+  deadLetters: points('Known entries of the message DLQ, the highest reading.'),
   spendUsd: points('US dollars billed in the month, the highest reading.'),
   verified: points('Actions that were verified.'),
   failedAgain: points('Actions whose runs failed again.'),

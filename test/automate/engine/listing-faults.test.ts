@@ -65,7 +65,7 @@ async function stage(): Promise<Stage> {
   w.restart({ actions: actionsOver(client, { account: 'main', clock, events: w.bus }) });
   const made: Stage = { emulator, events: w.events, clock: off, engine: w.engine };
   const runs = { url: 'http://127.0.0.1:9/workflow', labels: ['billing'] };
-  emulator.control.seed({
+  await emulator.control.seed({
     failedRuns: [
       { ...runs, status: 503, count: ENTRIES, agoMs: HOUR },
       { ...runs, status: 404, count: 3, agoMs: HOUR },

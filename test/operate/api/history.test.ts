@@ -58,7 +58,7 @@ test('a point that is not counted or read is null, and never 0', async () => {
     p95Seconds: [null, null, 0.0975, null, null, null],
     inFlight: [null, null, 2, null, null, null],
     failedRuns: none,
-    deadMessages: none,
+    deadLetters: none,
     spendUsd: [null, null, null, null, 1.5, null],
     verified: [0, 2, 0, 0, 0, 0],
     failedAgain: [0, 1, 0, 0, 0, 0],

@@ -150,11 +150,11 @@ const CASES: readonly Case[] = [
 async function seeded(): Promise<Seeded> {
   const world = await operationsWorld();
   const runs = [1, 2].map((n) => ({ url: `http://127.0.0.1:9/workflow/${n}`, labels: ['billing'], status: 503 }));
-  const { dlqIds, indexIds } = world.service.control.seed({
+  const { dlqIds, indexIds } = await world.service.control.seed({
     account: 'acc-1',
     indexes: [{ name: 'books' }],
     vectorIndexes: ['vec-1'],
-    deadMessages: [{ url: 'http://127.0.0.1:9/hook', status: 500 }],
+    deadLetters: [{ url: 'http://127.0.0.1:9/hook', status: 500 }],
     failedRuns: runs,
   });
   await world.direct('POST', '/v2/publish/http://127.0.0.1:9/x', {

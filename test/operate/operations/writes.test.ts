@@ -13,7 +13,7 @@ const CANARY = 'canary-body-91c';
 
 async function failedRuns(count: number, world?: OperationsWorld) {
   const found = world ?? (await operationsWorld());
-  const { dlqIds } = found.service.control.seed({
+  const { dlqIds } = await found.service.control.seed({
     account: 'acc-1',
     failedRuns: Array.from({ length: count }, (_, n) => ({
       url: `http://127.0.0.1:9/workflow/${n}`,
@@ -207,7 +207,7 @@ describe('the typed name', () => {
 
   test('of an index is read from the service', async () => {
     const world = await operationsWorld();
-    const { indexIds } = world.service.control.seed({ account: 'acc-1', indexes: [{ name: 'books' }] });
+    const { indexIds } = await world.service.control.seed({ account: 'acc-1', indexes: [{ name: 'books' }] });
     const words = ['transfer-index', `id=${indexIds[0]}`, 'target_account=acc-2', '--yes'];
     const wrong = await world.api([...words, '--confirm=production']);
     expect([wrong.code, wrong.stderr]).toEqual([EXIT.failed, expect.stringContaining('the name of the index, books')]);

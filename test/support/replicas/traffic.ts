@@ -37,13 +37,13 @@ export class Traffic {
   }
 
   /** Creates what exists before the first replica starts. */
-  begin(): void {
+  async begin(): Promise<void> {
     const { emulator, sinkUrl, accounts } = this.#deps;
     const agoMs = 3 * HOUR_MS;
     const messages = { url: `${sinkUrl}/bad/mail`, status: 500, labels: [OLD], agoMs, count: OLD_MESSAGES };
     const runs = { url: `${sinkUrl}/good/flow`, status: 503, labels: [FAILED], agoMs, count: OLD_RUNS };
     for (const { name, prunes } of accounts) {
-      emulator.control.seed({ account: name, deadMessages: prunes ? [messages] : [], failedRuns: [runs] });
+      await emulator.control.seed({ account: name, deadLetters: prunes ? [messages] : [], failedRuns: [runs] });
     }
   }
 

@@ -42,7 +42,7 @@ export async function startWorld(options: WorldOptions) {
   const server = await databaseServer();
   const begunAt = Date.now();
   const traffic = new Traffic({ emulator, sinkUrl: sink.url, accounts, below });
-  traffic.begin();
+  await traffic.begin();
   const entries = (account: string): number => emulator.state(account).log.nextSequence;
   const before = new Map(accounts.map(({ name }) => [name, entries(name)]));
   /** Returns the entries that the service has logged for an account since the beginning. */
