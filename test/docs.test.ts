@@ -211,6 +211,14 @@ describe('docs/README.md', () => {
     for (const { page, title } of pages) expect(/^# (.*)$/m.exec(read(page))![1], page).toBe(title);
   });
 
+  test('leads to tutorials and how-to guides that begin with the question that they answer', () => {
+    const pages = ['Tutorials', 'How-to guides'].flatMap((kind) =>
+      [...sections.get(kind)!.matchAll(/^- \[.+\]\(([\w./-]+\.md)\)/gm)].map(([, page]) => `docs/${page!}`),
+    );
+    expect(pages).toHaveLength(3 + 16);
+    expect(pages.filter((page) => !QUESTION.test(read(page)))).toEqual([]);
+  });
+
   test('has the tutorials first, and the runbooks as one entry', () => {
     const tutorials = PAGES.filter((page) => page.startsWith('docs/tutorials/'));
     for (const page of tutorials) expect(sections.get('Tutorials')).toContain(`](${page.slice('docs/'.length)})`);
