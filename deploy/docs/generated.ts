@@ -11,8 +11,9 @@ import type { Guard } from '#automate/guardrails/guard.ts';
 import { GROUPS } from '#operate/contract/index.ts';
 import { methodOf, pathOf, type ContractRoute } from '#operate/contract/route.ts';
 import { ERROR_CODES } from '#operate/http/reply.ts';
+import { AUDIT_KINDS } from '#operate/show/audit.ts';
 import { catalogMarkdown } from '#observe/catalog/text.ts';
-import { alertLists, burnTable, recordedSeries } from '../prometheus/document.ts';
+import { alertLists, burnTable, recordedSeries, table } from '../prometheus/document.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -22,6 +23,8 @@ export const GENERATED: Readonly<Record<string, () => string | Promise<string>>>
   guards,
   routes: () => GROUPS.map(routesOf).join('\n'),
   'error-codes': errorCodes,
+  'audit-types': () => AUDIT_KINDS.map((kind) => `\`${kind}\``).join(', '),
+  'policy-limits': policyLimits,
   metrics: catalogMarkdown,
   alerts: alertLists,
   'burn-rates': burnTable,
@@ -134,4 +137,35 @@ function errorCodes(): string {
   return Object.entries(ERROR_CODES)
     .map(([code, [status, meaning]]) => `- \`${code}\` (${status}): ${meaning}\n`)
     .join('');
+}
+
+interface SettingSchema {
+  readonly default?: unknown;
+  readonly const?: string;
+  readonly properties?: Readonly<Record<string, SettingSchema>>;
+  readonly items?: SettingSchema;
+  readonly anyOf?: readonly SettingSchema[];
+}
+
+/** Defaults of the limits by action. Actions with equal limits share a column. */
+function policyLimits(): string {
+  const config = JSON.parse(readFileSync(join(ROOT, 'config.schema.json'), 'utf8')) as SettingSchema;
+  const actions = config.properties!['policies']!.items!.anyOf!.map(({ properties }) => ({
+    type: properties!['action']!.properties!['type']!.const!,
+    limits: new Map(defaultsIn(properties!['limits']!)),
+  }));
+  const columns = [...Map.groupBy(actions, ({ limits }) => JSON.stringify([...limits])).values()];
+  const names = new Set(actions.flatMap(({ limits }) => [...limits.keys()]));
+  return table(
+    ['limit', ...columns.map((same) => same.map(({ type }) => `\`${type}\``).join(', '))],
+    [...names].map((name) => [`\`${name}\``, ...columns.map(([one]) => one!.limits.get(name) ?? '–')]),
+  );
+}
+
+function defaultsIn({ properties = {} }: SettingSchema, path = ''): (readonly [string, string])[] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    if (schema.properties !== undefined) return defaultsIn(schema, `${path}${name}.`);
+    const { default: value = 'none' } = schema;
+    return [[`${path}${name}`, Array.isArray(value) ? value.join(', ') : String(value)] as const];
+  });
 }
