@@ -23,6 +23,7 @@ import { otlpSink } from '../support/otlp-sink.ts';
 import { installed as programNamed, start, type Program } from '../support/program.ts';
 import { OWN_SERVERS, ownServer } from '../support/postgres/servers.ts';
 import { publish } from '../support/service.ts';
+import { testLanguages } from './emulator-languages.ts';
 import { testTutorials } from './tutorials.ts';
 import { until } from '../support/until.ts';
 
@@ -345,15 +346,16 @@ context.Date = class extends runInContext('Date', context) { static now() { retu
   for (const path of ['/a', '/b', '/c']) await fetch(emulator.url + '/v2/publish/https://shop.example' + path, sent);
   await emulator.clock.advance(3_600_000);
   const states = emulator.messages().map(({ state }) => state).join();
+  const { status } = await fetch(emulator.url);
   await emulator.stop();
-  console.log(states);
+  console.log(states, status);
 })();
 `;
 
 test('jest can require the library, and fake timers do not stop it', async () => {
   const program = start(process.execPath, ['--input-type=commonjs', '-e', AS_JEST_DOES], { cwd: installed.folder });
   expect((await program.ended).code, program.stderr()).toBe(0);
-  expect(program.stdout()).toBe('DELIVERED,DELIVERED,DELIVERED\n');
+  expect(program.stdout()).toBe('DELIVERED,DELIVERED,DELIVERED 200\n');
 });
 
 test('the types of the library compile without other types', () => {
@@ -423,3 +425,4 @@ test('the examples of the documentation pass', async () => {
 
 // Here, because a package is packed and installed in half a minute.
 testTutorials(() => installed);
+testLanguages(() => installed);
