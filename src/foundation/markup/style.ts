@@ -121,7 +121,7 @@ td.number, th.number { text-align: right; }
 tr:target > * { background: var(--busy-wash); }
 .plain { width: auto; } .plain :is(td, th) { padding: 2px 12px; border: 0; font-weight: 400; } .plain td { text-align: right; }
 .sub { display: block; overflow-wrap: anywhere; color: var(--faint); font-size: 13px; font-weight: 400; }
-.sub.inline, .status .sub { display: inline; } :is(td, th) .sub { display: inline-block; max-width: 100%; } td.number .sub { display: block; }
+.sub.inline, .status .sub { display: inline; } :is(td, th) .sub:not(.block) { display: inline-block; max-width: 100%; } td.number .sub { display: block; }
 .faint { color: var(--faint); }
 .wide { overflow-wrap: anywhere; min-width: 12ch; }
 .nowrap { white-space: nowrap; }
@@ -142,7 +142,7 @@ progress { display: block; width: 100%; max-width: 120px; height: 8px; accent-co
 .figures > div { padding: 8px 16px; background: var(--sheet); min-width: 0; }
 .figures dt { color: var(--faint); font-size: 13px; } .figures dt a { color: inherit; }
 .figures dd { display: grid; grid-template-columns: auto minmax(0, 1fr); align-items: center; column-gap: 12px; margin: 0; font-size: 20px; line-height: 28px; font-weight: 600; }
-.figures .sub { grid-column: 1 / -1; line-height: 18px; }
+.figures .sub { grid-column: 1 / -1; line-height: 18px; } .figures .nowrap { white-space: normal; }
 
 .ok { --look: var(--ok); --wash: var(--ok-wash); } .trouble { --look: var(--trouble); --wash: var(--trouble-wash); }
 .attention { --look: var(--attention); --wash: var(--attention-wash); } .busy { --look: var(--busy); --wash: var(--busy-wash); }
@@ -151,8 +151,8 @@ progress { display: block; width: 100%; max-width: 120px; height: 8px; accent-co
 .spark path { fill: var(--look); } .spark.line path { fill: none; stroke: var(--look); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .strip { display: block; max-width: 100%; } .strip rect { fill: var(--look); }
 .chart { position: relative; margin: 12px 0 0; padding: 12px 16px 8px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
-.chart figcaption { display: flex; flex-wrap: wrap; gap: 0 12px; font-weight: 600; }
-.chart output { margin: 0 72px 0 auto; color: var(--faint); font-weight: 400; font-size: 13px; }
+.chart figcaption { padding-right: 80px; display: flex; flex-wrap: wrap; gap: 0 12px; font-weight: 600; }
+.chart output { margin: 0 0 0 auto; color: var(--faint); font-weight: 400; font-size: 13px; }
 .key { font-weight: 400; color: var(--faint); font-size: 13px; }
 .key::before { content: ""; display: inline-block; width: 10px; height: 10px; margin-right: 6px; border-radius: 2px; background: var(--look, var(--ink)); }
 .key.band::before { background: var(--wash); }

@@ -63,7 +63,7 @@ function policies(rows: readonly PolicyView[], { runs, now, command }: Shown): C
         html`<span class="sub block">${row.action} · ${row.account} · ${row.source}</span>`,
       ]),
       Mode: modeOf,
-      'Last runs': wide((row) => [runStrip(runs.get(row.name) ?? [], now), outcomeOf(row, now)]),
+      'Last runs': wide((row) => lastRuns(row, runs.get(row.name) ?? [], now)),
       'Next run': (row) => [moment(row.nextRunAt, now), sub(row.schedule), pendingTrigger(row, now)],
       Owner: wide((row) => row.owner),
     },
@@ -76,9 +76,15 @@ const TONE_LOOK: Readonly<Partial<Record<Tone, Look>>> = { attention: 'attention
 /** A run with an effect is higher than one that was stopped, and that is higher than one with nothing to do. */
 const [HIGH, MIDDLE, LOW] = [3, 2, 0];
 
+/** Runs of a policy as a row, and the last one in words. */
+export function lastRuns(policy: PolicyView, newestFirst: readonly ShownRun[], now: number): Cell {
+  const last = outcomeOf(policy, now);
+  if (newestFirst.length > 0) return [runStrip(newestFirst, now), last];
+  return last === undefined ? html`<span class="faint">no run so far</span>` : last;
+}
+
 /** Row of the runs, the newest one last. */
-export function runStrip(newestFirst: readonly ShownRun[], now: number): Cell {
-  if (newestFirst.length === 0) return html`<span class="faint">no run so far</span>`;
+function runStrip(newestFirst: readonly ShownRun[], now: number): Cell {
   const counts = new Map<string, number>();
   const items = newestFirst.toReversed().map((run) => {
     const { at, outcome, detail } = run;
@@ -145,7 +151,7 @@ function outcomeOf(row: PolicyView, now: number): Cell {
   const run = row.lastRun;
   const { held } = row;
   const since =
-    held !== undefined &&
+    held &&
     html`<span class="sub block"
       >held for ${formatSpan(now - held.since)} by ${held.guard}, since ${timePiece(held.since)}</span
     >`;

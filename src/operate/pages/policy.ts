@@ -17,7 +17,7 @@ import { campaigns } from '../show/campaigns.ts';
 import { planPath } from '../contract/page-paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain } from './plan-parts.ts';
-import { modeOf, pendingTrigger, RUN_TONE, runStrip, type ShownRun } from './policies.ts';
+import { lastRuns, modeOf, pendingTrigger, RUN_TONE, type ShownRun } from './policies.ts';
 import {
   blockText,
   type Cell,
@@ -120,9 +120,19 @@ function settingAt(scope: unknown, path: string): string | undefined {
 }
 
 function policyFacts({ policy, runs, at }: PolicyDetail): Cell {
-  const { lastRun } = policy;
-  return html`${policy.description !== undefined && html`<p>${long(policy.description)}</p>`}
-  ${facts({ Mode: modeOf(policy), Action: [policy.action, sub(policy.account)], 'Last runs': [runStrip(runs, at), lastRun && [state(RUN_TONE[lastRun.outcome], lastRun.outcome.replaceAll('_', ' ')), ' ', moment(lastRun.at, at), sub(runNumbersText(lastRun))]], Held: policy.held && `${policy.held.guard}: ${policy.held.reason}`, 'Next run': [moment(policy.nextRunAt, at), sub(policy.schedule), pendingTrigger(policy, at)], Owner: policy.owner, 'Defined in': idText(policy.source) })}`;
+  const { action, account, description, held, schedule, nextRunAt, owner, source } = policy;
+  return [
+    description !== undefined && html`<p>${long(description)}</p>`,
+    facts({
+      Mode: modeOf(policy),
+      Action: [action, sub(account)],
+      'Last runs': lastRuns(policy, runs, at),
+      Held: held && `${held.guard}: ${held.reason}`,
+      'Next run': [moment(nextRunAt, at), sub(schedule), pendingTrigger(policy, at)],
+      Owner: owner,
+      'Defined in': idText(source),
+    }),
+  ];
 }
 
 function dryRunForm(context: PageContext): Cell {

@@ -89,9 +89,8 @@ function lagText({ lagMs, catchUpRatio }: SourceView): string {
 function lastError(row: SourceView, now: number): Cell {
   const failure = row.lastFailure;
   if (failure === undefined) return undefined;
-  return html`${failure.reason}: ${failure.message}<span class="sub"
-      >${timePiece(failure.at)}, ${formatAge(failure.at, now)}</span
-    >`;
+  return html`${failure.reason}: ${failure.message}
+    <span class="sub">${timePiece(failure.at)}, ${formatAge(failure.at, now)}</span>`;
 }
 
 function ownerCell({ lease }: AccountView): Cell {
