@@ -191,7 +191,7 @@ describe('the page of active policies', () => {
     const markup = await page({ ledger: waiting, policies: async () => [{ ...POLICY, lastRun }] }, '/policies');
     expect(markup).toContain('<span class="state attention">pending approval</span>');
     expect(markup).not.toContain('no run so far');
-    expect(await page({ policies: async () => [POLICY] }, '/policies')).toContain('no run so far');
+    expect(await page({ ledger: ledger(), policies: async () => [POLICY] }, '/policies')).toContain('no run so far');
   });
 
   test('shows campaigns by group: state, step, verified results, end', async () => {
