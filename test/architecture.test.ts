@@ -1,5 +1,5 @@
 /** The rooms and their allowed imports, as data: what a file can import, and which modules it must not use. */
-import { globSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAst } from 'vitest/node';
@@ -645,5 +645,23 @@ describe('architecture', () => {
       )
       .filter((folder) => folder !== '' && !others.includes(wingOf(`${folder}/`)) && !rooms.has(folder));
     expect([...new Set(unknown)]).toEqual([]);
+  });
+});
+
+describe('docs/ARCHITECTURE.md', () => {
+  const text = readFileSync(join(ROOT, 'docs/ARCHITECTURE.md'), 'utf8');
+
+  test('has each room once', () => {
+    const listed = [...text.matchAll(/^- `([\w/]+)\/`: \w/gm)].map(([, room]) => room!);
+    expect(listed.toSorted()).toEqual(Object.keys(ROOMS).toSorted());
+  });
+
+  test('names files and folders that exist', () => {
+    const tops = ['docs', 'test', 'emulator', ...Object.keys(ROOMS).map((room) => room.split('/')[0]!), 'app'];
+    const paths = [...text.matchAll(/`([\w-]+\/[\w./-]*)`/g)].map((match) => match[1]!);
+    const known = paths.filter((path) => tops.includes(path.slice(0, path.indexOf('/'))));
+    expect(known.length).toBeGreaterThan(30);
+    const places = (path: string) => [path, `src/${path}`, path.replace('emulator/', 'emulator/src/')];
+    expect(known.filter((path) => !places(path).some((place) => existsSync(join(ROOT, place))))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 /** Compares the documentation with the program. */
-import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DAEMON_OPTIONS } from '#cli/daemon-option.ts';
@@ -438,15 +438,6 @@ test.each(['README.md', ...PAGES.filter((page) => !/glossary|metrics\.md$/.test(
     expect(unlinked).toEqual([]);
   },
 );
-
-test('docs/ARCHITECTURE.md names files and folders that exist', () => {
-  const wings = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const tops = new Set(['docs', 'test', 'emulator', ...wings.map(({ name }) => name)]);
-  const paths = [...read('docs/ARCHITECTURE.md').matchAll(/`([\w-]+\/[\w./-]*)`/g)].map((match) => match[1]!);
-  const known = paths.filter((path) => tops.has(path.slice(0, path.indexOf('/'))));
-  expect(known.length).toBeGreaterThan(30);
-  expect(known.filter((path) => !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, 'src', path)))).toEqual([]);
-});
 
 test('each guard has its remedy in docs/guards.md', () => {
   expect(read('docs/guards.md').match(/^- <a id="\w+">.+\. \*Remedy\*: .+\.$/gm)).toHaveLength(GUARDS.length);
