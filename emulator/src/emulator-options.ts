@@ -1,10 +1,16 @@
 /** Options of an embedded service. */
 import type { Clock } from '#foundation/platform/clock.ts';
+import { isLoopback } from '#foundation/platform/private-address.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { ListenAddress } from '#foundation/settings/blocks.ts';
 import type { AccountSeed } from './state/account-book.ts';
 import type { TimeMode } from './control/steerable-clock.ts';
 import type { Switches } from './state/switches.ts';
+
+/** Pages need no credentials, so other machines see them only if someone wants that. */
+export function servesPages(host: string, wanted: boolean | undefined): boolean {
+  return wanted ?? isLoopback(host);
+}
 
 export interface RunOptions {
   /** Real time. It is also the service's time unless `time` or `control` is given. */

@@ -229,6 +229,18 @@ describe('emulator', () => {
     expect(stderr).toMatch(told);
   });
 
+  // The mapped address counts as another one, and only this machine reaches it.
+  test.each([
+    ['--listen=127.0.0.1:0', 200],
+    ['--no-pages', 404],
+    ['--listen=[::ffff:127.0.0.1]:0', 404],
+    ['--listen=[::ffff:127.0.0.1]:0 --pages', 200],
+  ])('%s: GET / returns %d', async (flags, status) => {
+    const { ready, stop } = await started(...flags.split(' '));
+    expect((await fetch(ready.url)).status).toBe(status);
+    expect(await stop()).toBe(0);
+  });
+
   test('has an account whose id is a UUID unless another is given', async () => {
     const { ready, stop } = await started('--issuer=acme');
     const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;

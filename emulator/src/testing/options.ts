@@ -2,10 +2,9 @@
 import { z } from 'zod';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
-import { isLoopback } from '#foundation/platform/private-address.ts';
 import { seededRandom, systemRandom } from '#foundation/platform/random.ts';
 import { problemsOf } from '../control/problems.ts';
-import type { RunOptions as ServiceOptions } from '../emulator-options.ts';
+import { servesPages, type RunOptions as ServiceOptions } from '../emulator-options.ts';
 import type { PlanName } from '../state/account.ts';
 import { PLAN_LIMITS } from '../state/limits.ts';
 import { SEED, type Seed } from '../control/seed-body.ts';
@@ -85,7 +84,7 @@ export function serviceOptions(settings: Settings): ServiceOptions {
     clock: systemClock,
     // Without it, requests are not recorded.
     control: true,
-    pages: settings.pages ?? isLoopback(host),
+    pages: servesPages(host, settings.pages),
     time: settings.time,
     ...(startAt !== undefined && { startAt: Number(startAt) }),
     random: seed === undefined ? systemRandom : seededRandom(seed),

@@ -1,5 +1,7 @@
 /** Pages of the emulator over HTTP: their content, their forms, and what they keep from other sites. */
+import { execFileSync } from 'node:child_process';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { systemClock } from '#foundation/platform/clock.ts';
@@ -74,7 +76,7 @@ test('both queues and the keys are shown', async () => {
   await emulator.destinations.script('down.example', [500, 500]);
   const flow = { 'Svc-Flow-Control-Key': 'billing', 'Svc-Flow-Control-Value': 'parallelism=3, rate=9, period=1m' };
   const id = await publish('https://down.example/', { 'Svc-Retries': '0', ...flow });
-  emulator.control.seed({ failedRuns: [{ url: 'https://down.example/run' }] });
+  await emulator.control.seed({ failedRuns: [{ url: 'https://down.example/run' }] });
   await emulator.advance(60_000);
   const [{ dlqId } = { dlqId: '' }] = emulator.messages(ACCOUNT).filter((message) => message.id === id);
   const letters = await open('/-/pages/dead-letters');
@@ -215,4 +217,23 @@ test('pages are no requests to the API', async () => {
 test('without pages, their paths are unknown', async () => {
   const { ask } = await paged({ pages: false });
   for (const path of PATHS) expect(await ask('GET', path), path).toMatchObject({ status: 404 });
+});
+
+const LOADS = `
+import { registerHooks } from 'node:module';
+const loaded = [];
+registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+const { startEmulator } = await import('#emulator/testing/start.ts');
+await using emulator = await startEmulator();
+const count = () => loaded.filter((url) => /pages\\/(?!page-)|foundation\\/markup/.test(url)).length;
+const before = count();
+await fetch(emulator.url);
+console.log(before, count() > 10);
+`;
+
+test('a start loads no page', () => {
+  const cwd = join(import.meta.dirname, '../..');
+  expect(execFileSync(process.execPath, ['--input-type=module', '-e', LOADS], { cwd, encoding: 'utf8' })).toBe(
+    '0 true\n',
+  );
 });

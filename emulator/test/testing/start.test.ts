@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { settingsOf } from '#emulator/testing/options.ts';
+import { serviceOptions, settingsOf } from '#emulator/testing/options.ts';
 import { startEmulator, type Emulator, type EmulatorOptions } from 'msgsvc-emulator';
 import { emulatorCommand } from '../../../src/cli/commands/emulator.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
@@ -24,6 +24,15 @@ async function post(emulator: Emulator, path: string, headers: Record<string, st
   const { status } = await fetch(`${emulator.url}/v2/${path}`, sent);
   return status;
 }
+
+test('has pages on loopback, unless they are not wanted', async () => {
+  const statusOf = async (options: EmulatorOptions): Promise<number> =>
+    (await fetch((await started(options)).url)).status;
+  expect(await statusOf({})).toBe(200);
+  expect(await statusOf({ pages: false })).toBe(404);
+  for (const pages of [undefined, false, true])
+    expect(serviceOptions(settingsOf({ host: '0.0.0.0', pages })).pages).toBe(pages === true);
+});
 
 test('needs no option: its credentials are those of the command', async () => {
   const emulator = await started();

@@ -9,7 +9,7 @@ import {
   type OptionValues,
 } from '../command.ts';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
-import { isLoopback } from '#foundation/platform/private-address.ts';
+import { servesPages } from '#emulator/emulator-options.ts';
 import type { PlanName } from '#emulator/state/account.ts';
 import type { SeedFile } from '../seed-file.ts';
 import { listenAddress } from './listen-option.ts';
@@ -118,7 +118,7 @@ export const emulatorCommand: Command = {
       },
       dataFolder,
       control,
-      pages: values['no-pages'] !== true && (values['pages'] === true || isLoopback(listen.host)),
+      pages: servesPages(listen.host, values['no-pages'] === true ? false : values['pages'] === true || undefined),
       ...((control || seeded !== undefined) && { time }),
       ...(startAt !== undefined && { startAt: new Date(startAt).getTime() }),
       onError: (error) => io.stderr.write(`opsd emulator: ${error instanceof Error ? error.stack : String(error)}\n`),
