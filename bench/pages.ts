@@ -5,8 +5,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { runEmulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
+import { keepDigests } from '#storage/table-digests.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { cpuMs, figures, pause, residentBytes, stop, sum, untilScraped } from './measure.ts';
@@ -66,7 +68,11 @@ policies:
 `,
 );
 const args = ['--max-semi-space-size=4', join(ROOT, 'src/opsd.js'), 'run', '--config', config];
-const { child } = await untilScraped(process.execPath, args, `${address}/metrics`);
+const daemon = () => untilScraped(process.execPath, args, `${address}/metrics`);
+// The first start makes the store, which only one process can open.
+await stop((await daemon()).child);
+fillHistory();
+const { child } = await daemon();
 stack.defer(() => stop(child));
 const incidents = await groupedIncidents();
 const grouped = resident();
@@ -77,6 +83,7 @@ const made = (await json('/api/v1/plan', { selection: { action: 'resume', label:
 const label = 'label=label-7';
 const pages: readonly (readonly [name: string, path: string])[] = [
   ['now', '/'],
+  ['now, 35 days', '/?span=35d'],
   ['incidents', '/incidents'],
   [`incident with ${biggest.members.now} members`, `/incidents/${biggest.id}`],
   ['dead letters', '/dead-letters'],
@@ -113,6 +120,25 @@ print('all pages', {
   bytes: total(({ bytes }) => bytes),
 });
 console.log(`\nresident: ${grouped} after the grouping, ${resident()} after the pages`);
+
+/** Writes the minutes of a day and the hours of 35 days. */
+function fillHistory(): void {
+  using store = new DatabaseSync(join(folder, 'opsd.db'));
+  keepDigests(store);
+  const put = store.prepare(
+    `INSERT OR IGNORE INTO history (account, step, at, created, delivered, error, failed, retried, d4, in_flight, failed_runs,
+      spend_usd, flow_control) VALUES ('main', ?, ?, 900, 880, 20, 5, 15, 880, 12, 100, 80, '[]')`,
+  );
+  const now = Date.now();
+  store.exec('BEGIN');
+  for (const [step, length] of [
+    [60_000, DAY_MS],
+    [3_600_000, 35 * DAY_MS],
+  ] as const) {
+    for (let at = Math.floor(now / step) * step; at > now - length; at -= step) put.run(step, at);
+  }
+  store.exec('COMMIT');
+}
 
 function resident(): string {
   return `${(residentBytes(child.pid!) / 1e6).toFixed(0)} MB`;
