@@ -144,10 +144,10 @@ function httpText(
   { body, bodyBase64 }: Body,
 ): Cell {
   const text = body ?? (bodyBase64 === undefined ? '' : `base64: ${bodyBase64}`);
-  const more = text.length - MOST_CHARACTERS;
   const head = [start, ...Object.entries(headers).map(([name, values]) => `${name}: ${values.join(', ')}`)];
   return [
     blockText([...head, '', text.slice(0, MOST_CHARACTERS)].join('\n')),
-    more > 0 && sub(`and ${formatCount(more)} more characters`),
+    text.length > MOST_CHARACTERS &&
+      sub(`the first ${formatCount(MOST_CHARACTERS)} of ${formatCount(text.length)} characters`),
   ];
 }

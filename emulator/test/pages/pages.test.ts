@@ -137,10 +137,37 @@ test('each account has its own pages', async () => {
   const { ask, open, submit, publish, emulator } = await paged({ accounts: [one!, other!] });
   const id = await publish('https://one.example/', { 'Svc-Delay': '1h' });
   expect(await open('/')).toContain(`/-/pages/messages/${id}?account=acc-1`);
-  expect(await open('/?account=acc-2')).not.toContain(id);
+  const ofOther = await open('/?account=acc-2');
+  expect(ofOther).not.toContain(id);
+  expect(ofOther).toContain('<input type="hidden" name="account" value="acc-2" />');
+  for (const path of PATHS) expect(await open(`${path}?account=acc-2`), path).toContain('?account=acc-1"');
   expect((await ask('GET', `/-/pages/messages/${id}?account=acc-2`)).status).toBe(404);
   await submit('/-/pages/publish?account=acc-2', { destination: 'https://other.example/', Delay: '1h' });
   expect(emulator.messages('acc-2')).toHaveLength(1);
+});
+
+test('long lists and bodies are cut', async () => {
+  const { emulator, open, publish } = await paged();
+  await emulator.control.seed({ failedRuns: [{ url: 'https://down.example/', count: 101 }] });
+  expect(await open('/-/pages/dead-letters')).toContain('101 in the queue, the newest 100 are shown.');
+  const id = await publish('https://shop.example/', { 'Svc-Delay': '1h' }, 'x'.repeat(20_001));
+  expect(await open(`/-/pages/messages/${id}`)).toContain('the first 20,000 of 20,001 characters');
+  for (let count = 1; count < 101; count++) await publish('https://shop.example/', { 'Svc-Delay': '1h' });
+  const list = await open('/?q=shop.example');
+  expect(list).toContain('100 of 101.');
+  expect(list.match(/<tr role="row">/g)).toHaveLength(101);
+});
+
+test('a page reloads itself if that is wanted, but not a form', async () => {
+  const { open } = await paged();
+  const refresh = '<meta http-equiv="refresh" content="2" />';
+  expect(await open('/?q=a')).toContain('href="/?q=a&amp;reload="');
+  expect(await open('/?q=a')).not.toContain(refresh);
+  const page = await open('/?q=a&reload=');
+  expect(page).toContain(refresh);
+  expect(page).toContain('<a href="/?q=a">Stop</a>');
+  for (const path of ['/-/pages/publish?reload=', '/-/pages/messages/none?reload='])
+    expect(await open(path), path).not.toMatch(/http-equiv|Reload/);
 });
 
 test('texts of clients and destinations are no markup, and redacted fields stay redacted', async () => {
