@@ -4,7 +4,7 @@ import { METRIC_NAMES, labelNamesOf, specOf, type MetricName } from './catalog.t
 /** Columns of the plain text, the longest last. */
 const COLUMNS = ['metric', 'type', 'unit', 'labels', 'source', 'help'] as const;
 
-/** Returns one list for each family, in the order of the catalog. */
+/** Returns one list for each family, in the order of the catalog, with the first statement of each help text. */
 export function catalogMarkdown(): string {
   const sections = [...byHeading()].map(([heading, names]) => `## ${heading}\n\n${names.map(listed).join('')}`);
   return sections.join('\n');
@@ -15,7 +15,8 @@ function listed(name: MetricName): string {
   const labels = labelNamesOf(name);
   const notes = [type === 'histogram' && 'histogram', debug === true && '*debug*'].filter((note) => note !== false);
   const named = labels.length === 0 ? name : `${name}{${labels.join(',')}}`;
-  return `- \`${named}\`${notes.length === 0 ? '' : ` (${notes.join(', ')})`}: ${help}\n`;
+  const first = help.split(/\. (?=[A-Z])|; /)[0]!.replace(/,? in (?:seconds|bytes|US dollars)(?=$|\.$|,)/, '');
+  return `- \`${named}\`${notes.length === 0 ? '' : ` (${notes.join(', ')})`}: ${first.replace(/\.$/, '')}\n`;
 }
 
 /** Returns one line per metric with aligned columns and a heading above each family, for line-based programs. */
