@@ -247,6 +247,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'config',
     'service',
     'emulator',
+    // A recording is a seed.
+    'emulator/types',
     'emulator/state',
     'emulator/control',
     'emulator/sample',

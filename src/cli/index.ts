@@ -83,6 +83,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly ListedCommand[]>> 
   ],
   Test: [
     { name: 'emulator', load: async () => (await import('./commands/emulator.ts')).emulatorCommand },
+    { name: 'record', load: async () => (await import('./commands/record.ts')).recordCommand },
     { name: 'test', load: async () => (await import('./commands/test.ts')).testCommand },
   ],
   'Look something up': [

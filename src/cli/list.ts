@@ -39,7 +39,7 @@ export async function runList<Row, Data>(call: Call, listing: Listing<Row, Data>
   const limit = limitOption(call.values);
   const daemon = await findDaemon(call, { writes: false, collectors: listing.collectors });
   return showOrWatch(call, async () => {
-    const answer = await readPages(call.io, daemon, listing, limit);
+    const answer = await readPages<Row>(call.io, daemon, listing, limit);
     return shown(call.io, format, answer, listing, limit);
   });
 }
@@ -49,10 +49,11 @@ interface Answer<Row> {
   readonly rows: readonly Row[];
 }
 
-async function readPages<Row, Data>(
+/** Reads up to `limit` rows, and possibly some more. */
+export async function readPages<Row>(
   { stderr }: CliIo,
   daemon: DaemonCall,
-  { path, query = {}, key, isPaged }: Listing<Row, Data>,
+  { path, query = {}, key, isPaged }: Pick<Listing<Row>, 'path' | 'query' | 'key' | 'isPaged'>,
   limit: number,
 ): Promise<Answer<Row>> {
   const rows: Row[] = [];

@@ -46,6 +46,8 @@ test.each<readonly [line: string, reason: string | RegExp]>([
   ['emulator --time=slow', '--time must be real or virtual'],
   ['emulator --seed=s.yaml --data=d', '--seed and --data exclude each other'],
   ['emulator --plan=huge', '--plan must be one of free, paid'],
+  ['record', '--out FILE is required'],
+  ['record --out x --max 0', '--max must be an integer from 1 to 20000'],
   ['init', '--message-url or --management-url is required: which API?'],
   ['init --message-url http://x', '--token-file is required, or MSGSVC_TOKEN in the environment'],
   ['init --management-url http://x', '--account-id is required'],

@@ -1,20 +1,9 @@
 /** Writes the configuration and the secrets of `opsd init`. */
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  type Stats,
-} from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { formatProblems, parseConfig } from '#config/load.ts';
 import { CommandError, type CliIo } from '../command.ts';
+import { writeAtOnce } from '../write-file.ts';
 import { draftText, textWith, type Draft, type DraftSecret } from './init-draft.ts';
 
 export interface Written {
@@ -80,11 +69,11 @@ export function writeFiles(file: string, draft: Draft, { env, isForced, existing
   }
   for (const { path, text: secret } of secrets) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    write(path, `${secret}\n`, 0o600);
+    writeAtOnce(path, `${secret}\n`, 0o600);
   }
   mkdirSync(folder, { recursive: true });
-  if (existing === undefined) write(file, text, 0o644);
-  else write(realpathSync(file), text, 0o600, statSync(file));
+  if (existing === undefined) writeAtOnce(file, text, 0o644);
+  else writeAtOnce(realpathSync(file), text, 0o600, statSync(file));
   return { files, warnings };
 }
 
@@ -92,20 +81,4 @@ export function writeFiles(file: string, draft: Draft, { env, isForced, existing
 function pathFrom(folder: string, file: string): string {
   const path = relative(folder, resolve(file));
   return path.startsWith('..') ? resolve(file) : `./${path}`;
-}
-
-/**
- * Writes a file at once: a reader sees the old contents or the new ones.
- *
- * @param replaced owner and mode to keep, so that the daemon can still read the file
- */
-function write(path: string, text: string, mode: number, replaced?: Stats): void {
-  const draft = `${path}.new`;
-  rmSync(draft, { force: true });
-  writeFileSync(draft, text, { mode, flag: 'wx' });
-  if (replaced !== undefined) {
-    chmodSync(draft, replaced.mode & 0o777);
-    if (replaced.uid !== process.getuid?.()) chownSync(draft, replaced.uid, replaced.gid);
-  }
-  renameSync(draft, path);
 }

@@ -116,7 +116,11 @@ interface OperationAnswer {
 }
 
 /** @throws {CommandError} if no daemon responds, or the daemon or the service rejects the operation */
-async function requestOperation(operation: string, body: OperationKeys, daemon: DaemonCall): Promise<OperationAnswer> {
+export async function requestOperation(
+  operation: string,
+  body: OperationKeys,
+  daemon: DaemonCall,
+): Promise<OperationAnswer> {
   const path = `/api/v1/operations/${encodeURIComponent(operation)}`;
   const answer = await exchangeText(daemon, { method: 'POST', path, body });
   if (answer.status < 200 || answer.status > 299) throw rejected(daemon, answer);
