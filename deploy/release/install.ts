@@ -38,7 +38,10 @@ ${shell(`npm install ${save}../msgsvc-opsd/msgsvc-opsd-*.tgz`)}`,
 
 export const TEXTS: Readonly<Record<string, Texts>> = {
   try: {
-    clone: bare(`${CLONE} && cd msgsvc-opsd`, 'npm ci && npm start   # open the address that it prints'),
+    clone: `The npm package is not published yet, so this starts from a clone:\n\n${bare(
+      `${CLONE} && cd msgsvc-opsd`,
+      'npm ci && npm start   # open the address that it prints',
+    )}`,
     published: bare(
       'npx msgsvc-opsd demo   # open the address that it prints',
       'npm ci && npm start    # the same, in a clone',
