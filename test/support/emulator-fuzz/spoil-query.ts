@@ -35,7 +35,7 @@ export const QUERY_SPOILERS: readonly Spoiler[] = [
   when(hasQuery, (draft) => {
     const [name, { kind }] = draft.pick(Object.entries(draft.operation.query));
     draft.change(`repeated query ${name}`, [name]).query.push(`${name}=1`, `${name}=1`);
-    draft.bad ||= kind !== 'texts' && kind !== 'integers';
+    draft.bad ||= !['texts', 'urls', 'integers'].includes(kind);
   }),
   when(hasQuery, (draft) => {
     const name = nameOf(draft);
