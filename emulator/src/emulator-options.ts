@@ -15,8 +15,13 @@ export function servesPages(host: string, wanted: boolean | undefined): boolean 
 export interface RunOptions {
   /** Real time. It is also the service's time unless `time` or `control` is given. */
   readonly clock: Clock;
-  /** Virtual time stops until `advance` moves it; both modes can be moved. If absent, the service uses `clock`. */
-  readonly time?: TimeMode;
+  /**
+   * Virtual time stops until `advance` moves it; all modes can be moved. `skip` is virtual time that moves to the next
+   * timer when nothing is in progress. If absent, the service uses `clock`.
+   */
+  readonly time?: TimeMode | 'skip';
+  /** Real milliseconds without a request or a delivery after which time skips. Default 20. */
+  readonly quietMs?: number;
   /** First time in epoch milliseconds, if `time` is given; the clock's time when absent. */
   readonly startAt?: number;
   /** True enables the control API `/-/emulator/…` and records requests. For tests only: it needs no credentials. */

@@ -6,19 +6,25 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { AccountBook } from './state/account-book.ts';
 import type { AccountState } from './state/account-state.ts';
+import { Activity } from './control/activity.ts';
 import { createAdvance, NO_OWN_TIME, type Advance } from './control/advance.ts';
 import { controlRoutes } from './control/control-routes.ts';
-import { EmulatorControl } from './control/control.ts';
+import { EmulatorControl, type ControlOptions } from './control/control.ts';
 import { DeliveryFaults } from './delivery/delivery-faults.ts';
+import type { Engine } from './delivery/engine.ts';
+import type { InProgress } from './delivery/in-progress.ts';
 import type { RunOptions } from './emulator-options.ts';
 import { pageRoutes } from './pages/page-routes.ts';
 import type { FactListener } from './statistics/facts.ts';
 import { Faults } from './http/faults.ts';
 import type { Indexes } from './statistics/indexes.ts';
 import { PLAN_LIMITS } from './state/limits.ts';
+import type { Message } from './state/message.ts';
 import { failedRuns, viewOf, type MessageView } from './state/message-view.ts';
+import { Rest } from './control/rest.ts';
 import { RequestRecorder } from './control/request-recorder.ts';
 import { createScriptedDestinations, type ScriptedDestinations } from './control/scripted-destinations.ts';
+import { CONTROL_PATH } from './http/route.ts';
 import { startServer, type ServerOptions } from './http/server.ts';
 import type { ServiceFrame } from './service-state.ts';
 import { createService, type Service } from './service.ts';
@@ -76,6 +82,7 @@ export interface RunningEmulator extends AsyncDisposable {
 }
 
 const RECORDED_REQUESTS = 1_000;
+const DEFAULT_QUIET_MS = 20;
 
 /**
  * @throws {Error} when the address is in use, or accounts contradict each other
@@ -108,37 +115,24 @@ export async function runEmulator(options: RunOptions): Promise<RunningEmulator>
   const shared = { switches, signingKeys, deliveryFaults: new DeliveryFaults('delivery-fault', random) };
   const faults = new Faults({ clock: options.clock, now: () => clock.now(), random });
   const requests = new RequestRecorder(RECORDED_REQUESTS);
-  const advance = createAdvance({
-    ownTime,
-    realTime: options.clock,
-    inProgress: () => service.engine.inProgress,
-    destinations,
-  });
+  const activity = new Activity(options.clock, options.quietMs ?? DEFAULT_QUIET_MS);
   const rebuild = async (): Promise<void> => {
     const before = service;
     destinations.clear();
     service = createService(frame);
     await before.engine.stop();
   };
-  const control =
-    ownTime &&
-    new EmulatorControl({
-      ...shared,
-      clock: ownTime,
-      random,
-      service: () => service,
-      rebuild,
-      advance,
-      destinations,
-      faults,
-      requests,
-    });
+  const steered = { ...shared, options, ownTime, activity, destinations, faults, requests };
+  const { advance, rest, control } = createControl({ ...steered, service: () => service, rebuild });
 
   const extraRoutes = [
     ...(control !== undefined && options.control === true ? controlRoutes(control, destinations) : []),
     ...(options.pages === true ? pageRoutes({ clock, service: () => service, switches, control }) : []),
   ];
-  const frame = { options, store, clock, ...shared, ...ports, extraRoutes, onFact, onError };
+  const onAttemptEnd = ({ url }: Message): void => {
+    if (!destinations.knows(new URL(url).hostname)) activity.happened();
+  };
+  const frame = { options, store, clock, ...shared, ...ports, extraRoutes, onFact, onAttemptEnd, onError };
   let service = createService(frame);
   const server = await startServer({
     clock,
@@ -147,6 +141,7 @@ export async function runEmulator(options: RunOptions): Promise<RunningEmulator>
     management: options.management,
     service: () => service,
     handle: (call) => faults.handle(call),
+    onRequest: requestsTo(activity),
     ...(options.control === true && { onAnswer: recordIn(requests, clock) }),
     maxBodyBytes: options.maxBodyBytes ?? PLAN_LIMITS.fixed_100m.max_message_size,
     onError,
@@ -154,10 +149,12 @@ export async function runEmulator(options: RunOptions): Promise<RunningEmulator>
   opening.move();
 
   service.begin();
+  if (options.time === 'skip') rest?.skip();
 
   // Ends requests first, so that none creates work while deliveries are aborted.
   const stopOnce = async (): Promise<void> => {
     ownTime?.close();
+    rest?.close();
     faults.stop();
     await server.close();
     await service.engine.stop();
@@ -176,6 +173,30 @@ export async function runEmulator(options: RunOptions): Promise<RunningEmulator>
     control,
     stop: () => (stopping ??= stopOnce()),
   });
+}
+
+type ControlParts = Omit<ControlOptions, 'clock' | 'random' | 'rest' | 'advance' | 'destinations'> & {
+  readonly options: RunOptions;
+  readonly ownTime: SteerableClock | undefined;
+  readonly destinations: ScriptedDestinations;
+};
+
+/** Creates what moves the service's time, and the control, which needs a time of its own. */
+function createControl({ options, ownTime, ...parts }: ControlParts) {
+  const { activity, destinations, service } = parts;
+  const engine = (): Engine => service().engine;
+  const inProgress = (): InProgress => engine().inProgress;
+  const advance = createAdvance({ ownTime, realTime: options.clock, inProgress, destinations });
+  if (ownTime === undefined) return { advance };
+  const rest = new Rest({ clock: ownTime, realTime: options.clock, activity, engine, destinations });
+  const control = new EmulatorControl({ ...parts, clock: ownTime, random: options.random, rest, advance });
+  return { advance, rest, control };
+}
+
+/** Reads change nothing, so they may go on while time skips. */
+function requestsTo(activity: Activity): NonNullable<ServerOptions['onRequest']> {
+  return ({ method = '', url = '' }) =>
+    method === 'GET' || url.startsWith(CONTROL_PATH) ? undefined : activity.begin(`${method} ${url.slice(0, 200)}`);
 }
 
 function recordIn(requests: RequestRecorder, clock: Clock): NonNullable<ServerOptions['onAnswer']> {
@@ -242,7 +263,7 @@ function ownTimeOf({ clock, control, dataFolder, startAt, time }: RunOptions): S
       'a service with movable time cannot use a data folder: its records could be in the future of its next start. Omit the data folder, or `time` and `control`.',
     );
   }
-  return new SteerableClock({ base: clock, mode, startAt });
+  return new SteerableClock({ base: clock, mode: mode === 'real' ? 'real' : 'virtual', startAt });
 }
 
 /** Returns which hosts live on a loopback port, and where: those with a script, then those of `hosts`. */

@@ -14,6 +14,7 @@ import type { FactListener } from './statistics/facts.ts';
 import { createIndexes } from './statistics/indexes.ts';
 import { beganAt, keptStatistics, restoreService } from './store/keeper.ts';
 import { createLimits } from './state/limits.ts';
+import type { Message } from './state/message.ts';
 import { MessageOrigins } from './state/message-origins.ts';
 import { createPlanBilling } from './statistics/plan-billing.ts';
 import type { Route } from './http/route.ts';
@@ -35,6 +36,7 @@ export interface ServiceFrame {
   readonly isMapped: (destination: URL) => boolean;
   readonly extraRoutes: readonly Route[];
   readonly onFact: FactListener;
+  readonly onAttemptEnd: (message: Message) => void;
   readonly onError: (error: unknown) => void;
 }
 

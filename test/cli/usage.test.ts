@@ -43,7 +43,7 @@ test.each<readonly [line: string, reason: string | RegExp]>([
   ['emulator --token=', '--token must not be empty'],
   ['emulator --next-signing-key=', '--next-signing-key must not be empty'],
   ['emulator --time=virtual', '--time virtual requires --control'],
-  ['emulator --time=slow', '--time must be real or virtual'],
+  ['emulator --time=slow', '--time must be real, skip or virtual'],
   ['emulator --seed=s.yaml --data=d', '--seed and --data exclude each other'],
   ['emulator --plan=huge', '--plan must be one of free, paid'],
   ['record', '--out FILE is required'],

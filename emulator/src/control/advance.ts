@@ -9,7 +9,10 @@ import type { InProgress } from '../delivery/in-progress.ts';
 import type { ScriptedDestinations } from './scripted-destinations.ts';
 import type { SteerableClock } from './steerable-clock.ts';
 
-const DEFAULT_PATIENCE_MS = 5_000;
+export const DEFAULT_PATIENCE_MS = 5_000;
+
+/** Parts of the patience. A process that stands still, in a debugger or without a processor, uses up only one. */
+const PARTS = 10;
 
 export const NO_OWN_TIME = 'this service has no clock of its own: start it with `time` or `control`';
 
@@ -52,16 +55,14 @@ interface Waiting {
  * Resolves when every delivery in progress waits for time to move. A delivery that uses up its real time counts as
  * waiting.
  */
-async function settled(inProgress: InProgress, { hanging, waits, clock, patienceMs }: Waiting): Promise<void> {
+export async function settled(inProgress: InProgress, { hanging, waits, clock, patienceMs }: Waiting): Promise<void> {
   // One turn of the event loop starts what the timer triggered.
   await nextTurn();
   const enough = new AbortController();
-  const patience = sleep(clock, patienceMs, enough.signal).then(
-    () => {
-      for (const attempt of inProgress) hanging.add(attempt);
-    },
-    () => undefined,
-  );
-  await Promise.race([inProgress.idleBut(waits), patience]);
+  const patience = async (): Promise<void> => {
+    for (let part = 0; part < PARTS; part++) await sleep(clock, patienceMs / PARTS, enough.signal);
+    for (const attempt of inProgress) hanging.add(attempt);
+  };
+  await Promise.race([inProgress.idleBut(waits), patience().catch(() => undefined)]);
   enough.abort();
 }

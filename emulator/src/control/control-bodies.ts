@@ -16,7 +16,8 @@ const plan = z.enum(Object.keys(PLAN_LIMITS) as PlanName[]).optional();
 export const NOTHING = z.strictObject({});
 export const OF_ACCOUNT = z.strictObject({ account });
 
-export const MODE = z.strictObject({ mode: z.enum(['real', 'virtual']) });
+export const MODE = z.strictObject({ mode: z.enum(['real', 'virtual', 'skip']) });
+export const IDLE = z.strictObject({ limitMs: milliseconds.optional() });
 export const ADVANCE = z.union([
   z.strictObject({ ms: milliseconds, patienceMs: milliseconds.optional() }),
   z.strictObject({ to: milliseconds, patienceMs: milliseconds.optional() }),

@@ -8,6 +8,7 @@ import {
   ACCOUNT,
   ADVANCE,
   HOLD,
+  IDLE,
   MODE,
   NEW_ACCOUNT,
   NEXT_ORIGIN,
@@ -75,6 +76,8 @@ export function controlRoutes(control: EmulatorControl, destinations: ScriptedDe
     route('GET', '/clock', () => control.clock()),
     post('/clock', MODE, ({ mode }) => control.setTime(mode)),
     post('/clock/advance', ADVANCE, (move) => control.advance(move)),
+
+    post('/idle', IDLE, (limit) => control.idle(limit)),
 
     post('/messages/next', NEXT_ORIGIN, (origin) => control.nameNext(origin)),
     post('/messages/:messageId', ORIGIN, (origin) => control.nameMessage(origin)),

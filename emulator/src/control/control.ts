@@ -3,6 +3,8 @@
  * names the problem. `account` is optional when only one exists.
  */
 import type { Random } from '#foundation/platform/random.ts';
+import type { Activity } from './activity.ts';
+import type { Rest } from './rest.ts';
 import { AccountError, type AccountSeed } from '../state/account-book.ts';
 import { accountView } from '../state/account-view.ts';
 import type { AccountChange, Advancing, HoldChange, NextOrigin, OfAccount } from './control-bodies.ts';
@@ -24,6 +26,8 @@ import type { Switches } from '../state/switches.ts';
 
 export interface ControlOptions {
   readonly clock: SteerableClock;
+  readonly rest: Rest;
+  readonly activity: Activity;
   readonly random: Random;
   readonly service: () => ControlledService;
   readonly rebuild: () => Promise<void>;
@@ -46,7 +50,7 @@ interface AddedAccount {
 }
 
 export interface ClockView {
-  readonly mode: TimeMode;
+  readonly mode: TimeMode | 'skip';
   /** Epoch milliseconds. */
   readonly now: number;
   /** Number of pending timers, and the time until the first. */
@@ -91,23 +95,39 @@ export class EmulatorControl {
    * @throws {ApiError} 400 with the place in the seed, for example `messages.2`
    */
   async seed(seed: Seed): Promise<Planted> {
-    const { clock, random } = this.#options;
+    const { activity, clock, destinations, random } = this.#options;
     if (seed.startAt !== undefined) {
       await inPlace('startAt', () => this.advance({ to: new Date(seed.startAt!).getTime() }));
     }
-    const service = this.#options.service();
-    const { state, account } = this.#of(seed.account);
-    const { destinations } = this.#options;
-    return plantSeed(seed, { ...service, state, account, destinations, now: clock.now(), random });
+    // Time does not skip over a part of a seed.
+    const ended = activity.begin('seed');
+    try {
+      const { state, account } = this.#of(seed.account);
+      const service = this.#options.service();
+      return await plantSeed(seed, { ...service, state, account, destinations, now: clock.now(), random });
+    } finally {
+      ended();
+    }
   }
 
   clock(): ClockView {
-    const { mode, timers, nextIn } = this.#options.clock;
-    return { mode, now: this.#options.clock.now(), timers, ...(nextIn !== undefined && { nextInMs: nextIn }) };
+    const { timers, nextIn } = this.#options.clock;
+    return {
+      mode: this.#options.rest.mode,
+      now: this.#options.clock.now(),
+      timers,
+      ...(nextIn !== undefined && { nextInMs: nextIn }),
+    };
   }
 
-  async setTime(mode: TimeMode): Promise<ClockView> {
-    await this.#options.clock.setMode(mode);
+  async setTime(mode: TimeMode | 'skip'): Promise<ClockView> {
+    await this.#options.rest.setMode(mode);
+    return this.clock();
+  }
+
+  /** Resolves when the service is idle: see `Rest.idle`. */
+  async idle(limit: { readonly limitMs?: number | undefined } = {}): Promise<ClockView> {
+    await this.#options.rest.idle(limit);
     return this.clock();
   }
 

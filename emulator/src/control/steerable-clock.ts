@@ -28,6 +28,7 @@ export class SteerableClock implements Clock {
   #armed: { readonly timer: Timer; readonly due: number } | undefined;
   #moving: Promise<void> = Promise.resolve();
   #closed = false;
+  #added = Promise.withResolvers<void>();
 
   constructor(options: SteerableClockOptions) {
     this.#base = options.base;
@@ -54,6 +55,8 @@ export class SteerableClock implements Clock {
     // Rounds up to a whole millisecond, as `#freeze` does. A move to a timer then moves the wall clock by a whole
     // number too.
     const timer = this.#timers.add(Math.ceil(this.monotonic() + Math.max(0, ms)), run);
+    this.#added.resolve();
+    this.#added = Promise.withResolvers<void>();
     this.#arm();
     return timer;
   }
@@ -67,6 +70,11 @@ export class SteerableClock implements Clock {
   get nextIn(): number | undefined {
     const due = this.#timers.nextDue;
     return due === undefined ? undefined : Math.max(0, due - this.monotonic());
+  }
+
+  /** Resolves when a timer is added. */
+  timerAdded(): Promise<void> {
+    return this.#added.promise;
   }
 
   /** Changes the mode after any move in progress. The new mode continues from the present time. */
@@ -99,6 +107,20 @@ export class SteerableClock implements Clock {
       } finally {
         if (mode === 'real') this.#thaw();
       }
+    });
+  }
+
+  /**
+   * Moves virtual time to the next timer, and awaits `settled`. It does not move when `isAllowed` returns false after
+   * any move in progress.
+   */
+  skip(isAllowed: () => boolean, settled: () => Promise<void>): Promise<void> {
+    return this.#inTurn(async () => {
+      const due = this.#timers.nextDue;
+      if (due === undefined || this.#closed || this.#frozen === undefined || !isAllowed()) return;
+      this.#moveTo(due);
+      this.#runDue(due);
+      await settled();
     });
   }
 

@@ -37,6 +37,8 @@ export interface EngineOptions extends CarrierOptions {
   readonly workers: number;
   readonly states: ReadonlyMap<string, AccountState>;
   readonly onFact: FactListener;
+  /** Called when an attempt has ended, before the next one begins. */
+  readonly onAttemptEnd: (message: Message) => void;
   /** Called with failures of the engine itself, which must not occur. */
   readonly onError: (error: unknown) => void;
 }
@@ -50,6 +52,9 @@ export class Engine {
   /** Timers of messages that wait for their time. */
   readonly #timers = new Map<Message, Timer>();
   readonly #stopping = new AbortController();
+  /** Number of messages submitted, and the newest. */
+  submitted = 0;
+  newest: Message | undefined;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -73,6 +78,8 @@ export class Engine {
     const message = createMessage(request, { accountId, now, random: this.#options.random });
     const state = this.#stateOf(message);
     state.messages.set(message.id, message);
+    this.submitted++;
+    this.newest = message;
     const delayed = message.notBefore > now;
     this.#enter(message, 'CREATED', { nextDeliveryTime: delayed ? message.notBefore : undefined });
     this.#tell(message, {
@@ -131,6 +138,17 @@ export class Engine {
     this.#dispatcher.wake(this.#options.states.get(accountId)!.flow.hold(key, hold));
   }
 
+  /** Messages in delivery. */
+  get active(): readonly Message[] {
+    const ids = [...this.inProgress].map((attempt) => attempt.slice(0, attempt.lastIndexOf('.')));
+    return [...this.#options.states.values()].flatMap(({ messages }) => ids.flatMap((id) => messages.get(id) ?? []));
+  }
+
+  /** Messages that wait for their time. */
+  get waiting(): readonly Message[] {
+    return [...this.#timers.keys()];
+  }
+
   /** Rechecks waiting messages after a change of the shared limits. */
   limitsChanged(): void {
     this.#dispatcher.wakeHeld();
@@ -158,6 +176,7 @@ export class Engine {
       // The stop aborted the attempt, so the message keeps its state.
       if (!this.#stopping.signal.aborted) this.#options.onError(error);
     } finally {
+      this.#options.onAttemptEnd(message);
       this.#dispatcher.done(message, lane);
       // Listeners check the deliveries in progress now, including those that this end started.
       this.inProgress.end(id);

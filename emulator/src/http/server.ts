@@ -38,6 +38,8 @@ export interface ServerOptions {
   readonly maxBodyBytes: number;
   /** Replaces the route's own handler. */
   readonly handle?: (call: RoutedCall) => Promise<ApiResponse>;
+  /** Called when a request begins. The returned function is called when its response has ended. */
+  readonly onRequest?: (message: IncomingMessage) => (() => void) | undefined;
   /** Called for each request to the two APIs. */
   readonly onAnswer?: (request: AnsweredRequest) => void;
   /** Called with any error of a handler that is not an ApiError. */
@@ -78,6 +80,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   const server = createServer({ ...limits, requireHostHeader: false }, (message, response) => {
     response.sendDate = false;
+    const onEnd = options.onRequest?.(message);
+    if (onEnd !== undefined) response.on('close', onEnd);
     answer(options, message)
       .then((result) => send(clock, message, response, result))
       .then(() => connections.awaitTaken(message.socket))

@@ -8,7 +8,7 @@ import { servesPages, type RunOptions as ServiceOptions } from '../emulator-opti
 import type { PlanName } from '../state/account.ts';
 import { PLAN_LIMITS } from '../state/limits.ts';
 import { SEED, type Seed } from '../control/seed-body.ts';
-import type { AdvanceOptions, EmulatorOptions, EmulatorSeed } from '../types/public.ts';
+import type { AdvanceOptions, EmulatorOptions, EmulatorSeed, IdleOptions } from '../types/public.ts';
 
 const text = z.string().min(1);
 const port = z.int().max(65_535);
@@ -27,7 +27,8 @@ const OPTIONS = z.strictObject({
   password: z.string().default('password'),
   host: text.default('127.0.0.1'),
   port: port.min(0).default(0),
-  time: z.enum(['real', 'virtual']).default('real'),
+  time: z.enum(['real', 'virtual', 'skip']).default('real'),
+  quietMs: z.number().min(0).default(20),
   startAt: moment.optional(),
   plan: z.enum(Object.keys(PLAN_LIMITS) as PlanName[]).default('paid'),
   enforceLimits: z.boolean().default(true),
@@ -63,6 +64,11 @@ export function setOf(time: number | Date, options: AdvanceOptions) {
   return { to: Number(checked(moment, time, 'call of clock.set', 'time')), ...patienceOf('clock.set', options) };
 }
 
+/** Returns the parameters of `idle`. */
+export function limitOf(options: IdleOptions): IdleOptions {
+  return checked(z.strictObject({ limitMs: z.number().min(0).optional() }), options, 'call of idle', 'the options');
+}
+
 /** Returns a valid seed of the one account. */
 export function seedOf(seed: EmulatorSeed): Seed {
   return checked(SEED.omit({ account: true }), seed, 'seed', 'the seed') as Seed;
@@ -86,6 +92,7 @@ export function serviceOptions(settings: Settings): ServiceOptions {
     control: true,
     pages: servesPages(host, settings.pages),
     time: settings.time,
+    quietMs: settings.quietMs,
     ...(startAt !== undefined && { startAt: Number(startAt) }),
     random: seed === undefined ? systemRandom : seededRandom(seed),
     listen: { host, port: at },

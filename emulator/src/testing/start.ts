@@ -12,7 +12,7 @@ import type {
   FaultRule,
   StartEmulator,
 } from '../types/public.ts';
-import { advanceOf, seedOf, serviceOptions, setOf, settingsOf, type Settings } from './options.ts';
+import { advanceOf, limitOf, seedOf, serviceOptions, setOf, settingsOf, type Settings } from './options.ts';
 import { deadLettersOf, deliveredOf, messageOf } from './views.ts';
 
 export type * from '../types/public.ts';
@@ -52,7 +52,7 @@ function emulatorOf(service: Service, { accountId, username, password }: Setting
     },
     requests: () => control.requests.list().map(({ sequence: _sequence, ...request }) => request),
     seed: (seed) => control.seed(seedOf(seed)),
-    idle: () => service.idle(),
+    idle: async (options = {}) => void (await control.idle(limitOf(options))),
     reset: () => control.reset(),
     stop: () => service.stop(),
     [Symbol.asyncDispose]: () => service.stop(),

@@ -17,8 +17,10 @@ export interface EmulatorOptions {
   readonly host?: string | undefined;
   /** Port to listen on. Default 0, which selects a free port. */
   readonly port?: number | undefined;
-  /** `real` time passes by itself; `virtual` time stops until `clock` moves it. Default `real`. */
-  readonly time?: 'real' | 'virtual' | undefined;
+  /** `virtual` time stops until `clock` moves it; with `skip`, it jumps to the next due delivery. Default `real`. */
+  readonly time?: 'real' | 'virtual' | 'skip' | undefined;
+  /** Real milliseconds without a request or a delivery to your servers after which time skips. Default 20. */
+  readonly quietMs?: number | undefined;
   /** First time of the emulator, in 2000 to 2099, in epoch milliseconds or as a date. Default: the machine's time. */
   readonly startAt?: number | Date | undefined;
   /** Plan of the account, which determines its limits. Default `paid`. */
@@ -88,8 +90,13 @@ export interface Emulator extends AsyncDisposable {
    * @throws {Error} with each problem and its place; a problem that the service finds leaves the earlier parts
    */
   seed(seed: EmulatorSeed): Promise<SeedResult>;
-  /** Resolves when no delivery is in progress or due. Remaining work waits for the clock. */
-  idle(): Promise<void>;
+  /**
+   * Resolves when each message is delivered, has failed, or waits for something outside, such as a paused key. In
+   * virtual time, the next move of `clock` is outside too.
+   *
+   * @throws {Error} that names what keeps the emulator busy, after `limitMs`
+   */
+  idle(options?: IdleOptions): Promise<void>;
   /** Restores the state of the start, except time and signing keys. Deliveries in progress are aborted. */
   reset(): Promise<void>;
   /** Stops the emulator and aborts deliveries in progress. Idempotent. */
@@ -98,7 +105,7 @@ export interface Emulator extends AsyncDisposable {
 
 /** Time of the emulator. It never moves backward. */
 export interface EmulatorClock {
-  readonly mode: 'real' | 'virtual';
+  readonly mode: 'real' | 'virtual' | 'skip';
   /** Returns the present time in epoch milliseconds. */
   now(): number;
   /**
@@ -110,6 +117,11 @@ export interface EmulatorClock {
   advance(ms: number, options?: AdvanceOptions): Promise<void>;
   /** Moves the time forward to a moment, in epoch milliseconds or as a date, in the same way. */
   set(time: number | Date, options?: AdvanceOptions): Promise<void>;
+}
+
+export interface IdleOptions {
+  /** Maximum wait in real milliseconds. Default 4,000. */
+  readonly limitMs?: number | undefined;
 }
 
 export interface AdvanceOptions {
@@ -369,8 +381,8 @@ export interface EmulatorSeed {
   readonly indexes?: readonly SeededIndex[] | undefined;
   /** Ids of vector indexes without a search index. */
   readonly vectorIndexes?: readonly string[] | undefined;
-  /** Days of traffic that end now, for a service without traffic. */
-  readonly history?: SeededHistory | undefined;
+  /** Traffic that ends now: `days` (30), the last `logMinutes` (10) in the log too, `deadLetters` (25) in each DLQ. */
+  readonly history?: Readonly<Partial<Record<'days' | 'logMinutes' | 'deadLetters', number>>> | undefined;
   /** Entries of the message DLQ. */
   readonly deadLetters?: readonly SeededFailure[] | undefined;
   /** Entries of the workflow DLQ. */
@@ -409,15 +421,6 @@ export interface SeededIndex {
   readonly type?: 'free' | 'payg' | 'fixed' | undefined;
 }
 
-export interface SeededHistory {
-  /** At most 31. Default 30. */
-  readonly days?: number | undefined;
-  /** Length of the last part, which is in the log too. Default 10. */
-  readonly logMinutes?: number | undefined;
-  /** Maximum number of its failures in each DLQ. Default 25. */
-  readonly deadLetters?: number | undefined;
-}
-
 /** A message that failed after three retries. */
 export interface SeededFailure {
   readonly url: string;
@@ -439,8 +442,22 @@ export interface SeededFailedRun extends SeededFailure {
   readonly failureFunctionState?: DeadLetter['failureFunctionState'] | undefined;
 }
 
+export type PublishSetting =
+  | 'method'
+  | 'retries'
+  | 'retryDelay'
+  | 'delay'
+  | 'notBefore'
+  | 'timeout'
+  | 'label'
+  | 'flowControlKey'
+  | 'flowControlValue'
+  | 'callback'
+  | 'failureCallback'
+  | 'deduplicationId';
+
 /** A publish. The settings are those of the service's headers, such as `delay: '30d'` for `Svc-Delay`. */
-export interface SeededPublish {
+export interface SeededPublish extends Readonly<Partial<Record<PublishSetting, string | number | undefined>>> {
   /** URL, or name of a URL Group. */
   readonly destination: string;
   /** Number of equal messages. Default 1. */
@@ -450,18 +467,6 @@ export interface SeededPublish {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Triggers a workflow run instead. Default false. */
   readonly workflow?: boolean | undefined;
-  readonly method?: string | number | undefined;
-  readonly retries?: string | number | undefined;
-  readonly retryDelay?: string | number | undefined;
-  readonly delay?: string | number | undefined;
-  readonly notBefore?: string | number | undefined;
-  readonly timeout?: string | number | undefined;
-  readonly label?: string | number | undefined;
-  readonly flowControlKey?: string | number | undefined;
-  readonly flowControlValue?: string | number | undefined;
-  readonly callback?: string | number | undefined;
-  readonly failureCallback?: string | number | undefined;
-  readonly deduplicationId?: string | number | undefined;
 }
 
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;

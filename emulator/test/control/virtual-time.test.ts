@@ -46,7 +46,7 @@ describe('virtual time', () => {
     let waits = 0;
     const after: Clock['after'] = (ms, run) =>
       systemClock.after(ms, () => {
-        if (ms === 250) waits++;
+        if (ms === 25) waits++;
         run();
       });
     const service = await world({ ...virtual, clock: { ...systemClock, after } });
@@ -64,7 +64,7 @@ describe('virtual time', () => {
     const failed = await allLogs(service, `messageId=${first!.id}&state=ERROR`);
     expect(failed).toMatchObject([{ time: START + HOUR, error: expect.stringContaining('timeout') }]);
     expect(waits).toBeGreaterThan(0);
-    expect(waits).toBeLessThan(5);
+    expect(waits).toBeLessThan(50);
   });
 
   test('a service without its own time reports an error', async () => {

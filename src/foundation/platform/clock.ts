@@ -2,6 +2,9 @@
  * Clock passed as a dependency. Code outside `platform/` never reads the machine's clock or sets a timer. So tests and
  * the embedded service can control time (`manual-clock.ts`).
  */
+import { performance } from 'node:perf_hooks';
+import { clearTimeout, setTimeout } from 'node:timers';
+import { runInNewContext } from 'node:vm';
 
 export interface Timer extends Disposable {
   /** Idempotent. */
@@ -17,10 +20,13 @@ export interface Clock {
   after(ms: number, run: () => void): Timer;
 }
 
-/** Timers at load. Tests of applications run the emulator in their process, and replace the global ones by fake ones. */
-const { setTimeout, clearTimeout } = globalThis;
-const now = Date.now.bind(Date);
+/**
+ * Functions at load. Tests of applications run the emulator in their process, and replace the global ones by fake ones,
+ * before or after this file is loaded. Modules keep theirs; a fake `Date` is no native code.
+ */
 const monotonic = performance.now.bind(performance);
+const isRealDate = String(Date.now).includes('[native code]');
+const now: () => number = isRealDate ? Date.now.bind(Date) : (runInNewContext('Date.now') as () => number);
 
 /** Longest timer. Node clamps longer ones to 1 ms, so longer waits are split. */
 const LONGEST_TIMER_MS = 2_147_483_647;

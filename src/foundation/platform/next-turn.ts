@@ -1,5 +1,5 @@
-/** Function at load, like the timers of the clock: tests replace the global one. */
-const { setImmediate } = globalThis;
+// Tests of applications replace the global one.
+import { setImmediate } from 'node:timers';
 
 /** Resolves in the next turn of the event loop, so that other work runs in between. */
 export function nextTurn(): Promise<void> {
