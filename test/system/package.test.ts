@@ -71,7 +71,9 @@ test('it is small, has only what users need, and leaves the checkout unchanged',
     statSync(join(home, path)).isFile(),
   );
   expect(
-    files.filter((path) => !/^(?:dist|docs|policies|dashboards\/import|deploy\/prometheus)\//.test(path)).toSorted(),
+    files
+      .filter((path) => !/^(?:dist|docs|policies|dashboards\/import|deploy\/(?:prometheus|postgres))\//.test(path))
+      .toSorted(),
   ).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'config.example.yaml', 'config.schema.json', 'package.json']);
   expect(files).toEqual(
     expect.arrayContaining([

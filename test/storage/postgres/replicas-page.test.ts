@@ -22,9 +22,10 @@ import { SERVERS, urlOf } from '../../support/postgres/servers.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/replicas.md'), 'utf8');
-const BLOCKS = [...PAGE.matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql!);
-const QUERIES = BLOCKS.filter((sql) => sql.startsWith('SELECT'));
-const SETUP = BLOCKS.filter((sql) => !sql.startsWith('SELECT'));
+const sqlOf = (name: string): string =>
+  readFileSync(join(import.meta.dirname, '../../../deploy/postgres', name), 'utf8');
+const SETUP = [sqlOf('reader.sql')];
+const QUERIES = sqlOf('queries.sql').split(/\n(?=--)/);
 
 const FACTS = `
   INSERT INTO runs (id, policy, account, plan_id, at, cause) VALUES (1, 'p', 'shop', 'plan-1', 1, 'schedule');
@@ -39,7 +40,8 @@ const FACTS = `
 `;
 
 test('the page has the SQL that is tested', () => {
-  expect([SETUP.length, QUERIES.length]).toEqual([2, 3]);
+  expect(QUERIES.map((sql) => sql.split('\n')[1]!.slice(0, 6))).toEqual(['SELECT', 'SELECT', 'SELECT']);
+  for (const name of ['reader.sql', 'queries.sql']) expect(PAGE).toContain(`](../deploy/postgres/${name})`);
 });
 
 test.for(SERVERS)('%s: a reader gets the facts, and can change nothing', async (server) => {
