@@ -366,21 +366,33 @@ function anchorsOf(text: string): string[] {
   return [...headings, ...[...text.matchAll(/<a id="([\w-]+)">/g)].map((match) => match[1]!)];
 }
 
-test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'deploy/README.md', 'emulator/README.md', ...PAGES])(
-  '%s links to files and anchors that exist',
-  (file) => {
-    const links = [...read(file).matchAll(/\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)/g)];
-    const broken = links.filter(([, target, anchor]) => {
-      const path = target === '' ? file : join(dirname(file), target!);
-      if (!existsSync(join(ROOT, path))) return true;
-      return anchor !== undefined && !anchorsOf(read(path)).includes(anchor);
-    });
-    expect(broken.map(([link]) => link)).toEqual([]);
-    // A label that names a page names the page that the link opens.
-    const labelled = [...read(file).matchAll(/\[`?([\w-]+\.md)`?\]\((?!https?:)([\w./-]+)/g)];
-    expect(labelled.filter(([, label, target]) => basename(target!) !== label).map(([link]) => link)).toEqual([]);
-  },
-);
+const OTHER_PAGES =
+  'README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md deploy/README.md dashboards/README.md emulator/README.md bench/README.md';
+
+test.each([...OTHER_PAGES.split(' '), ...PAGES])('%s links to files and anchors that exist', (file) => {
+  const links = [...read(file).matchAll(/\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)/g)];
+  const broken = links.filter(([, target, anchor]) => {
+    const path = target === '' ? file : join(dirname(file), target!);
+    if (!existsSync(join(ROOT, path))) return true;
+    return anchor !== undefined && !anchorsOf(read(path)).includes(anchor);
+  });
+  expect(broken.map(([link]) => link)).toEqual([]);
+  // A label that names a page names the page that the link opens.
+  const labelled = [...read(file).matchAll(/\[`?([\w-]+\.md)`?\]\((?!https?:)([\w./-]+)/g)];
+  expect(labelled.filter(([, label, target]) => basename(target!) !== label).map(([link]) => link)).toEqual([]);
+});
+
+test('texts of the program, the manifests, and the configuration name pages that exist', () => {
+  const files = globSync(
+    ['{src,emulator/src,dashboards}/**/*.ts', 'deploy/**/*.{ts,yaml,md,sql}', 'config.example.yaml'],
+    {
+      cwd: ROOT,
+    },
+  );
+  const named = files.flatMap((file) => [...read(file).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([page]) => page));
+  expect(named.length).toBeGreaterThan(20);
+  expect([...new Set(named)].filter((page) => !existsSync(join(ROOT, page)))).toEqual([]);
+});
 
 /** Terms of the glossary that are everyday words too: pages link them where they need it. */
 const EVERYDAY = new Set(
