@@ -27,7 +27,7 @@ import { isWell, type Check } from './checks.ts';
 import { contentsOf } from './contents.ts';
 import { CannotHere, whatIsMissing } from './machine.ts';
 import { npmSettings } from './npm-settings.ts';
-import { runDaemon, runDemo } from './running.ts';
+import { runDaemon, runDemo, runEmulator } from './running.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const USAGE = `npm run image -- [--base IMAGE] [--out FOLDER]
@@ -144,7 +144,8 @@ async function buildAndLook(folder: string, { out, base }: Job): Promise<number>
   row('memory', `${megabytes(demo.residentBytes)} resident, ${megabytes(demo.peakBytes)} at most`);
   row('kept', Object.values(kept).join(' '));
   say('');
-  return tell([...checks, ...demo.checks, ...(await runDaemon(image, folder))]);
+  const others = [...(await runDaemon(image, folder)), ...(await runEmulator(image, folder))];
+  return tell([...checks, ...demo.checks, ...others]);
 }
 
 /** @returns the exit code */

@@ -1,4 +1,4 @@
-/** Behavior of the running image: the demo, and then the daemon as the image starts it, over its volume. */
+/** Behavior of the running image: the demo, the daemon as the image starts it, over its volume, and the emulator. */
 import { chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BuiltImage } from './buildah.ts';
@@ -14,13 +14,13 @@ export interface Running {
   readonly checks: readonly Check[];
 }
 
-const STARTED = 'daemon running';
+const STARTED = '"msg":"daemon running"';
 /** A user that OpenShift could choose. */
 const OTHER_USER = 1_000_680_000;
 
 export async function runDemo(image: BuiltImage, folder: string): Promise<Running> {
   const sandbox = await startSandbox(image, { store: volume(folder, 'demo'), args: ['demo'] });
-  const startSeconds = await sandbox.logged(STARTED);
+  const startSeconds = await sandbox.printed(STARTED);
   const checks = [
     await healthCheck(image, sandbox),
     await metrics(image, sandbox),
@@ -41,15 +41,15 @@ export async function runDaemon(image: BuiltImage, folder: string): Promise<Chec
   mkdirSync(config);
   writeFileSync(join(config, 'config.yaml'), 'accounts: [{ name: shop, url: embedded }]\n');
   const first = await startSandbox(image, { store, config });
-  await first.logged(STARTED);
+  await first.printed(STARTED);
   const paused = await first.exec(['opsd', 'pause', '--reason', 'a look at the image']);
   const ended = await first.stop();
   const second = await startSandbox(image, { store, config });
-  await second.logged(STARTED);
+  await second.printed(STARTED);
   const { stdout } = await ask(second, 'http://127.0.0.1:10777/metrics');
   const again = await second.stop();
   const other = await startSandbox(image, { store: volume(folder, 'other', OTHER_USER), config, user: OTHER_USER });
-  await other.logged(STARTED);
+  await other.printed(STARTED);
   const asOther = await other.stop();
   return [
     endsWell('the daemon', ended.code, ended.log),
@@ -65,6 +65,25 @@ export async function runDaemon(image: BuiltImage, folder: string): Promise<Chec
     endsWell('the daemon, again', again.code, again.log),
     endsWell('the daemon, as any user of group 0', asOther.code, asOther.log),
     expects('no code is kept in the volume', !readdirSync(store).includes('.cache'), 'it has a compile cache'),
+  ];
+}
+
+/** Runs `opsd emulator`, as tests in containers do. */
+export async function runEmulator(image: BuiltImage, folder: string): Promise<Check[]> {
+  const args = ['emulator', '--listen', '0.0.0.0:8080', '--pages'];
+  const sandbox = await startSandbox(image, { store: volume(folder, 'emulator'), args });
+  await sandbox.printed('"url":"http://127.0.0.1:8080"');
+  const { what, ...health } = await healthCheck(image, sandbox);
+  const { stdout, stderr } = await ask(sandbox, 'http://127.0.0.1:8080/');
+  const { code, log } = await sandbox.stop();
+  return [
+    { what: `the emulator: ${what}`, ...health },
+    expects(
+      'the emulator: its first page is shown',
+      stdout.includes('<h1>Messages</h1>'),
+      stderr || stdout.slice(0, 300),
+    ),
+    expects('the emulator, as process 1, ends on SIGTERM with code 0', code === 0, `code ${code}: ${log.slice(-500)}`),
   ];
 }
 

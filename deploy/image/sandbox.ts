@@ -23,11 +23,11 @@ export interface SandboxOptions {
 
 export interface Sandbox {
   /**
-   * Resolves to the seconds from the start until the log contains this message.
+   * Resolves to the seconds from the start until the output contains this text.
    *
    * @throws {Error} with the log, when it ends before
    */
-  logged(message: string): Promise<number>;
+  printed(text: string): Promise<number>;
   /** Runs another program in the same sandbox, as the same user, as exec of container engines does. */
   exec(words: readonly string[]): Promise<Ran>;
   /** Bytes of memory: present and peak. */
@@ -71,13 +71,13 @@ export async function startSandbox({ root, config }: BuiltImage, options: Sandbo
   }
 
   return {
-    async logged(message) {
+    async printed(wanted) {
       while (performance.now() - began < PATIENCE_MS) {
-        if (log.includes(`"msg":"${message}"`)) return (performance.now() - began) / 1_000;
+        if (log.includes(wanted)) return (performance.now() - began) / 1_000;
         if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${log}`);
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
-      throw new Error(`it does not say "${message}" within ${PATIENCE_MS / 1_000} s:\n${log}`);
+      throw new Error(`it does not print ${wanted} within ${PATIENCE_MS / 1_000} s:\n${log}`);
     },
     exec: ([program, ...args]) =>
       run(

@@ -24,7 +24,7 @@ test('npm run image builds it, inspects it, and runs it; or reports why it canno
   }
   expect(run.stdout()).not.toContain('NOT OK');
   expect(code).toBe(0);
-  expect(run.stdout().match(/^ {2}ok /gm)?.length).toBe(20);
+  expect(run.stdout().match(/^ {2}ok /gm)?.length).toBe(23);
   expectAsDocumented(run.stdout());
 
   const [archive, bill] = ['.tar.gz', '.cdx.json'].map((end) => readdirSync(out).find((name) => name.endsWith(end)));
