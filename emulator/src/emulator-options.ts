@@ -2,7 +2,7 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import { isLoopback } from '#foundation/platform/private-address.ts';
 import type { Random } from '#foundation/platform/random.ts';
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 import type { AccountSeed } from './state/account-book.ts';
 import type { TimeMode } from './control/steerable-clock.ts';
 import type { Switches } from './state/switches.ts';

@@ -8,7 +8,6 @@ import type { AccountBook } from './state/account-book.ts';
 import type { AccountState } from './state/account-state.ts';
 import { Activity } from './control/activity.ts';
 import { createAdvance, NO_OWN_TIME, type Advance } from './control/advance.ts';
-import { controlRoutes } from './control/control-routes.ts';
 import { EmulatorControl, type ControlOptions } from './control/control.ts';
 import { DeliveryFaults } from './delivery/delivery-faults.ts';
 import type { Engine } from './delivery/engine.ts';
@@ -24,7 +23,7 @@ import { failedRuns, viewOf, type MessageView } from './state/message-view.ts';
 import { Rest } from './control/rest.ts';
 import { RequestRecorder } from './control/request-recorder.ts';
 import { createScriptedDestinations, type ScriptedDestinations } from './control/scripted-destinations.ts';
-import { CONTROL_PATH } from './http/route.ts';
+import { CONTROL_PATH, type Route } from './http/route.ts';
 import { startServer, type ServerOptions } from './http/server.ts';
 import type { ServiceFrame } from './service-state.ts';
 import { createService, type Service } from './service.ts';
@@ -126,7 +125,7 @@ export async function runEmulator(options: RunOptions): Promise<RunningEmulator>
   const { advance, rest, control } = createControl({ ...steered, service: () => service, rebuild });
 
   const extraRoutes = [
-    ...(control !== undefined && options.control === true ? controlRoutes(control, destinations) : []),
+    ...(control !== undefined && options.control === true ? await controlApi(control, destinations) : []),
     ...(options.pages === true ? pageRoutes({ clock, service: () => service, switches, control }) : []),
   ];
   const onAttemptEnd = ({ url }: Message): void => {
@@ -173,6 +172,12 @@ export async function runEmulator(options: RunOptions): Promise<RunningEmulator>
     control,
     stop: () => (stopping ??= stopOnce()),
   });
+}
+
+/** Loads the control API when it is served: its schemas take 10 MB. */
+async function controlApi(control: EmulatorControl, destinations: ScriptedDestinations): Promise<readonly Route[]> {
+  const { controlRoutes } = await import('./control/control-routes.ts');
+  return controlRoutes(control, destinations);
 }
 
 type ControlParts = Omit<ControlOptions, 'clock' | 'random' | 'rest' | 'advance' | 'destinations'> & {

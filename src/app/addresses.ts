@@ -1,7 +1,7 @@
 /** Addresses of the daemon, before it listens there. */
 import { createServer } from 'node:net';
 import type { Config } from '#config/config.ts';
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 import { listenTcp } from '#foundation/http/listen.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** Listeners of the daemon: the command socket, HTTP, the probes and the hooks. */
 import type { Config } from '#config/config.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { RunningHooks } from '#operate/hooks/hooks.ts';
 import type { RunningServer } from '#operate/http/http-listener.ts';

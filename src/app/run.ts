@@ -6,7 +6,7 @@
 import type { Config } from '#config/config.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { keepAlive } from '#foundation/platform/clock.ts';
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 import { launch, type Launched, type ProcessIo } from './launch.ts';
 import type { Handover, StartDaemon } from './options.ts';
 import { Reloader } from './reloader.ts';

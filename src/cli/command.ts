@@ -2,7 +2,7 @@
 import type { Config } from '#config/config.ts';
 import type { CollectorName } from '#foundation/domain/observation.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 
 export interface TextStream {
   write(text: string): unknown;

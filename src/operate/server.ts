@@ -4,7 +4,7 @@
  */
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 import type { ApiDeps } from './api/api-deps.ts';
 import { LOCAL_ACCESS, type Access, type ApiToken, type CodeEntry, type Role } from './http/access.ts';
 import type { ListenerSecurity } from './http/listener-security.ts';

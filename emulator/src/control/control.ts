@@ -15,7 +15,7 @@ import type { FlowFigures, FlowHold } from '../state/flow-lane.ts';
 import type { MessageOrigin } from '../state/message-origins.ts';
 import { viewOf, type MessageView } from '../state/message-view.ts';
 import { isTerminal, type Message } from '../state/message.ts';
-import { inPlace, plantSeed, type Planted } from './plant-seed.ts';
+import type { Planted } from './plant-seed.ts';
 import type { RequestRecorder } from './request-recorder.ts';
 import { ApiError } from '../state/api-error.ts';
 import type { ScriptedDestinations } from './scripted-destinations.ts';
@@ -96,6 +96,8 @@ export class EmulatorControl {
    */
   async seed(seed: Seed): Promise<Planted> {
     const { activity, clock, destinations, random } = this.#options;
+    // Loaded when needed, like the control API: their schemas take 10 MB.
+    const { inPlace, plantSeed } = await import('./plant-seed.ts');
     if (seed.startAt !== undefined) {
       await inPlace('startAt', () => this.advance({ to: new Date(seed.startAt!).getTime() }));
     }

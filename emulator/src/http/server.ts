@@ -7,7 +7,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { readBody } from '#foundation/http/body.ts';
 import { listenTcp } from '#foundation/http/listen.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 import type { Account } from '../state/account.ts';
 import type { AccountBook } from '../state/account-book.ts';
 import type { Admission, Entry } from './admission.ts';

@@ -17,7 +17,7 @@ import { replayHistory } from '#emulator/control/history.ts';
 import { startSampleDestinations, type SampleDestinations } from '#emulator/sample/destinations.ts';
 import { startSampleTraffic, type SampleTraffic } from '#emulator/sample/traffic.ts';
 import type { LogLevel } from '#foundation/platform/logger.ts';
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 import { isLoopback } from '#foundation/platform/private-address.ts';
 import { seededRandom, systemRandom } from '#foundation/platform/random.ts';
 import type { Tour } from '#operate/show/tour.ts';

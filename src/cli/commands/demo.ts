@@ -16,7 +16,7 @@ export const demoCommand: Command = {
     const listen = textOption(values, 'listen');
     const seed = textOption(values, 'seed');
     return programs.demo({
-      ...(listen !== undefined && { listen: await listenAddress(listen) }),
+      ...(listen !== undefined && { listen: listenAddress(listen) }),
       ...(seed !== undefined && { seed: parseSeed(seed) }),
     });
   },

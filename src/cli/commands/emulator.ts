@@ -14,7 +14,6 @@ import type { PlanName } from '#emulator/state/account.ts';
 import type { SeedFile } from '../seed-file.ts';
 import { listenAddress } from './listen-option.ts';
 import { usesColor, writeDocument } from '../output.ts';
-import { withWireNames } from './wire-names-file.ts';
 
 const DEFAULTS = {
   listen: '127.0.0.1:8080',
@@ -74,14 +73,14 @@ export const emulatorCommand: Command = {
     'GET /-/openapi.json, without credentials, is the OpenAPI document of both APIs.',
   examples: ['opsd emulator --listen 127.0.0.1:8080 --token secret', 'opsd emulator --openapi > openapi.json'],
   async run({ io, values: given }) {
-    const values = withWireNames(given, textOption(given, 'wire-names'));
+    const values = await withNames(given, textOption(given, 'wire-names'));
     if (values['openapi'] === true) {
       const { openApiDocument } = await import('#emulator/http/openapi.ts');
       const spelling = { headerPrefix: valueOf(values, 'header-prefix'), product: valueOf(values, 'product') };
       writeDocument(io, openApiDocument(spelling));
       return EXIT.ok;
     }
-    const listen = await listenAddress(valueOf(values, 'listen'));
+    const listen = listenAddress(valueOf(values, 'listen'));
     const management = parseManagement(valueOf(values, 'management'));
     const id = valueOf(values, 'account');
     const token = valueOf(values, 'token');
@@ -142,6 +141,11 @@ function valueOf(values: OptionValues, name: Name): string {
     throw new UsageError(`--${name} takes ${spelling.expected}, not '${value}'`);
   }
   return value;
+}
+
+/** Loads the reader of the file, which takes 5 MB, when one is given. */
+async function withNames(values: OptionValues, file: string | undefined): Promise<OptionValues> {
+  return file === undefined ? values : (await import('./wire-names-file.ts')).withWireNames(values, file);
 }
 
 async function seedFile(path: string, { stderr, env }: CliIo): Promise<SeedFile> {

@@ -1,10 +1,9 @@
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import { HIGHEST_PORT, LISTEN_FORM, splitListen, type ListenAddress } from '#foundation/settings/listen-address.ts';
 import { UsageError } from '../command.ts';
 
 /** Parses the address of `--listen` like one in the configuration. */
-export async function listenAddress(text: string): Promise<ListenAddress> {
-  const { listenSetting } = await import('#foundation/settings/blocks.ts');
-  const parsed = listenSetting().safeParse(text);
-  if (parsed.success) return parsed.data;
+export function listenAddress(text: string): ListenAddress {
+  const address = splitListen(text);
+  if (LISTEN_FORM.test(text) && address.port <= HIGHEST_PORT) return address;
   throw new UsageError(`--listen must be an address such as 127.0.0.1:8080, not '${text}'`);
 }

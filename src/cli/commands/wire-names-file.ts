@@ -11,8 +11,7 @@ const OPTIONS = { headerPrefix: 'header-prefix', product: 'product', issuer: 'is
  *
  * @throws {UsageError} when the file cannot be read, or has other names or values
  */
-export function withWireNames(values: OptionValues, file: string | undefined): OptionValues {
-  if (file === undefined) return values;
+export function withWireNames(values: OptionValues, file: string): OptionValues {
   let names: unknown;
   try {
     names = parse(readFileSync(file, 'utf8'));

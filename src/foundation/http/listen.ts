@@ -1,6 +1,6 @@
 /** Opens a TCP address. Errors name the address, the reason, and the fix. */
 import type { AddressInfo, Server } from 'node:net';
-import type { ListenAddress } from '../settings/blocks.ts';
+import type { ListenAddress } from '../settings/listen-address.ts';
 
 export class ListenError extends Error {
   override readonly name = 'ListenError';

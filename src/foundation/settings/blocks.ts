@@ -7,6 +7,7 @@
  */
 import * as z from 'zod/mini';
 import { parseDuration } from '../domain/duration.ts';
+import { HIGHEST_PORT, LISTEN_FORM, type ListenAddress, splitListen } from './listen-address.ts';
 
 const DURATION = 'expected a duration such as 30s, 5m, 1h30m or 7d';
 const LISTEN = 'expected an address such as 127.0.0.1:10777';
@@ -81,20 +82,14 @@ export function durationSetting(options: { readonly min?: string; readonly max?:
 /** Listen address: `host:port`, or `:port` for all addresses; `[::1]:80` for IPv6. Port 0 lets the system choose. */
 export function listenSetting() {
   return z.pipe(
-    z.string(LISTEN).check(z.regex(/^(\[[0-9a-fA-F:.]+\]|[^:[\]\s/]*):\d{1,}$/, LISTEN)),
+    z.string(LISTEN).check(z.regex(LISTEN_FORM, LISTEN)),
     z.transform((text, { issues }): ListenAddress => {
-      const colon = text.lastIndexOf(':');
-      const port = Number(text.slice(colon + 1));
-      if (port > 65_535) issues.push({ code: 'custom', message: 'the port must be at most 65535', input: text });
-      const host = text.slice(0, colon).replace(/^\[|\]$/g, '');
-      return { host: host === '' ? '::' : host, port };
+      const address = splitListen(text);
+      const message = `the port must be at most ${HIGHEST_PORT}`;
+      if (address.port > HIGHEST_PORT) issues.push({ code: 'custom', message, input: text });
+      return address;
     }),
   );
-}
-
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
 }
 
 /** Message about a text that is not an http or https URL. */

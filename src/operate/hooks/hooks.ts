@@ -6,7 +6,7 @@
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { HookRefusal } from '#foundation/events/events.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 import { takeAlerts } from './alert-hook.ts';
 import { SignInLimit } from '../http/sign-in-limit.ts';
 import { requireBearer } from '../http/bearer.ts';

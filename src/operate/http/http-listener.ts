@@ -9,7 +9,7 @@ import { listenTcp } from '#foundation/http/listen.ts';
 import { rawResponse } from '#foundation/http/raw-response.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 import { HostError, requestHost, isKnownHost } from '#foundation/platform/known-hosts.ts';
 import { ConnectionPool, type PoolLimits } from './connection-pool.ts';
 import { UNGUARDED, type ListenerSecurity } from './listener-security.ts';

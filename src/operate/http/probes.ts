@@ -1,7 +1,7 @@
 /** Health and readiness of the daemon, on its address and on a separate one. */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
-import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 import { startListener, type ListenerRequest, type RunningServer } from './http-listener.ts';
 import { textReply, type Reply } from './reply.ts';
 
