@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { CONFIRM_OPTION, REASON_OPTION, YES_OPTION } from '#cli/confirm.ts';
 import type { OptionSpec } from '#cli/command.ts';
+import { emulatorCommand } from '#cli/commands/emulator.ts';
 import { HELP_GROUPS } from '#cli/help.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS, SINCE_OPTION, UNTIL_OPTION } from '#cli/list-options.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { Guard } from '#automate/guardrails/guard.ts';
+import { SWITCH_VALUES } from '#emulator/state/switches.ts';
 import { GROUPS } from '#operate/contract/index.ts';
 import { methodOf, pathOf, type ContractRoute } from '#operate/contract/route.ts';
 import { ERROR_CODES } from '#operate/http/reply.ts';
@@ -25,6 +27,10 @@ export const GENERATED: Readonly<Record<string, () => string | Promise<string>>>
   'error-codes': errorCodes,
   'audit-types': () => AUDIT_KINDS.map((kind) => `\`${kind}\``).join(', '),
   'policy-limits': policyLimits,
+  'emulator-options': () => options(emulatorCommand.options),
+  'emulator-switches': switches,
+  'library-options': () => membersOf('EmulatorOptions'),
+  'library-members': libraryMembers,
   metrics: catalogMarkdown,
   alerts: alertLists,
   'burn-rates': burnTable,
@@ -168,4 +174,32 @@ function defaultsIn({ properties = {} }: SettingSchema, path = ''): (readonly [s
     const { default: value = 'none' } = schema;
     return [[`${path}${name}`, Array.isArray(value) ? value.join(', ') : String(value)] as const];
   });
+}
+
+function switches(): string {
+  return Object.entries(SWITCH_VALUES)
+    .map(([name, values]) => `- \`${name}\`: ${values.join(', ')}\n`)
+    .join('');
+}
+
+/** Members of the library's emulator, with those of its parts. */
+function libraryMembers(): string {
+  const parts = { clock: 'EmulatorClock', faults: 'EmulatorFaults<Rule>', destinations: 'EmulatorDestinations' };
+  const inner = Object.entries(parts).map(([name, type]) => membersOf(type, `${name}.`));
+  return [membersOf('Emulator extends AsyncDisposable'), ...inner].join('');
+}
+
+/** Returns the members of an interface of the library's types that have a comment, each with its first paragraph. */
+function membersOf(type: string, prefix = ''): string {
+  const source = readFileSync(join(ROOT, 'emulator/src/types/public.ts'), 'utf8');
+  const body = source.split(`\nexport interface ${type} {\n`)[1]!.split('\n}')[0]!;
+  const members = [...body.matchAll(/\/\*\*(.*?)\*\/\n {2}(?:readonly )?(\w+)(\(.*?\))?/gs)];
+  return members
+    .map(([, comment, name, parameters = '']) => {
+      const [first] = comment!.split(/\n +\*\n/);
+      const text = first!.replaceAll(/\s+(?:\* )?/g, ' ').trim();
+      const names = parameters.replaceAll(/(\w+)(\??): (?:[^,()]|\([^)]*\))+/g, '$1$2');
+      return `- \`${prefix}${name}${names}\`: ${text}\n`;
+    })
+    .join('');
 }

@@ -1,11 +1,8 @@
-/** Compares the tables of docs/emulator-reference.md with the options, switches, control requests and faults. */
+/** Compares the tables of docs/emulator-reference.md with the control requests and faults. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { OptionSpec } from '../../src/cli/command.ts';
-import { emulatorCommand } from '../../src/cli/commands/emulator.ts';
 import { controlRoutes } from '#emulator/control/control-routes.ts';
-import { SWITCH_VALUES } from '#emulator/state/switches.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { world } from './world.ts';
 
@@ -15,34 +12,6 @@ function rows(heading: string): readonly string[] {
   const section = text.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;
   return section.split('\n').filter((line) => line.startsWith('| `'));
 }
-
-test('every option has its row, and no other', () => {
-  const named = rows('Options').map((row) => /^\| `--([\w-]+)/.exec(row)![1]);
-  expect(named).toHaveLength(new Set(named).size);
-  expect(new Set(named)).toEqual(new Set(Object.keys(emulatorCommand.options)));
-});
-
-/**
- * Returns the default in the help text: the part after it, without the period. Switches of the command line have none.
- */
-function toldDefault({ type, help }: OptionSpec): string {
-  if (type === 'boolean') return '';
-  const told = /default: (.+)\.$/.exec(help)?.[1];
-  if (told === undefined) throw new Error(`the help tells no default: ${help}`);
-  return told;
-}
-
-test('every option has the default that the command has', () => {
-  const named = rows('Options').map((row) => row.split(' | ')[1]!.trim());
-  expect(named).toEqual(Object.values(emulatorCommand.options).map(toldDefault));
-});
-
-test('every switch has its row with its values, the default first', () => {
-  const expected = Object.entries(SWITCH_VALUES).map(([name, values]) => `| \`${name}\` | ${values.join(', ')} |`);
-  expect(rows('Switches').toSorted(), 'add the missing row to "Switches" in docs/emulator-reference.md').toEqual(
-    expected.toSorted(),
-  );
-});
 
 test('its limitations come first', () => {
   expect(/^## (.+)$/m.exec(text)![1]).toBe('What it does not do');
