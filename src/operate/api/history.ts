@@ -1,6 +1,7 @@
 /** History of one account, or of all together, for charts on pages and in the API. */
 import { durationQuantile } from '#foundation/domain/delivery-durations.ts';
 import type { Timeline, TimelinePoint } from '#automate/ledger/timeline.ts';
+import type { NamedSeries } from '#foundation/domain/statistics.ts';
 import { getHistory, type HistoryMark, type HistorySpan, type HistoryView } from '../contract/history.ts';
 import { incidentPath, policyPath } from '../contract/page-paths.ts';
 import type { ApiDeps, ApiRoute, LedgerReader } from './api-deps.ts';
@@ -25,7 +26,7 @@ const MOST_BY_MINUTE = 4;
 const MOST_MARKS = 30;
 const MOST_KEYS = 10;
 
-type HistoryDeps = Pick<ApiDeps, 'clock' | 'accounts'> & {
+type HistoryDeps = Pick<ApiDeps, 'clock' | 'accounts' | 'board'> & {
   readonly ledger: Pick<ApiDeps['ledger'], 'view'>;
   readonly incidents: Pick<ApiDeps['incidents'], 'all' | 'marks'>;
 };
@@ -66,7 +67,7 @@ export async function historyView(
   return {
     at,
     ...period,
-    series: seriesOf(timeline, period),
+    series: seriesOf(timeline, period, statisticsOf(deps, accounts, period)),
     flowControl: flowControlOf(timeline, period),
     marks: marksOf(deps, timeline, { ...period, to: at, accounts: accounts.map(({ name }) => name) }),
   };
@@ -78,7 +79,52 @@ interface Period {
   readonly stepMs: number;
 }
 
-function seriesOf({ points, counted, repairs }: Timeline, period: Period): HistoryView['series'] {
+type FromStatistics = ReadonlyMap<'created' | 'delivered', ReadonlyMap<number, number>>;
+
+/**
+ * Minutes of the last hour from the statistics of the service, which need no history: the sums of all accounts. A minute
+ * that one of them lacks is absent. They include canaries, and they can still change for some minutes.
+ */
+function statisticsOf(
+  { board }: Pick<HistoryDeps, 'board'>,
+  accounts: readonly { readonly name: string }[],
+  { stepMs }: Period,
+): FromStatistics {
+  if (stepMs !== MINUTE_MS) return new Map();
+  const readings = accounts.map(({ name }) => board.fresh(name, 'accountStats'));
+  return new Map(
+    (['created', 'delivered'] as const).map((id) => {
+      const series = readings.map((reading) => {
+        const { messages, workflowMessages } = reading?.rows[0] ?? {};
+        if (reading === undefined || messages === undefined || workflowMessages === undefined) return undefined;
+        const own = [...messages, ...workflowMessages].filter((one) => one.id.toLowerCase() === id);
+        return sumsByMinute(own, reading.at);
+      });
+      const [first, ...others] = series;
+      const shared = [...(first ?? [])].filter(([at]) => others.every((of) => of?.has(at) === true));
+      return [id, new Map(shared.map(([at]) => [at, series.reduce((sum, of) => sum + of!.get(at)!, 0)]))];
+    }),
+  );
+}
+
+/** Sums of the minutes that had ended when they were read; undefined for points of longer periods. */
+function sumsByMinute(series: readonly NamedSeries[], readAt: number): ReadonlyMap<number, number> | undefined {
+  const sums = new Map<number, number>();
+  for (const { points } of series) {
+    for (const [index, { at, value }] of points.entries()) {
+      if (at - (points[index - 1]?.at ?? at) > MINUTE_MS) return undefined;
+      const minute = Math.floor(at / MINUTE_MS) * MINUTE_MS;
+      if (minute + MINUTE_MS <= readAt) sums.set(minute, (sums.get(minute) ?? 0) + value);
+    }
+  }
+  return sums;
+}
+
+function seriesOf(
+  { points, counted, repairs }: Timeline,
+  period: Period,
+  statistics: FromStatistics,
+): HistoryView['series'] {
   const starts = startsOf(period);
   const known = new Map(points.map((point) => [point.at, point]));
   const repaired = new Map(repairs.map((point) => [point.at, point]));
@@ -86,11 +132,16 @@ function seriesOf({ points, counted, repairs }: Timeline, period: Period): Histo
     counted !== undefined && at >= counted.from && at + period.stepMs <= counted.to;
   const sums = (name: 'created' | 'delivered' | 'failed' | 'retried') =>
     starts.map((at) => (isCounted(at) ? (known.get(at)?.[name] ?? 0) : null));
+  const isBefore = (at: number): boolean => at < (counted?.from ?? Infinity);
+  const sumsOr = (name: 'created' | 'delivered') =>
+    sums(name).map(
+      (sum, index) => sum ?? (isBefore(starts[index]!) ? statistics.get(name)?.get(starts[index]!) : sum) ?? null,
+    );
   const readings = (name: keyof TimelinePoint & ('inFlight' | 'failedRuns' | 'deadLetters' | 'spendUsd')) =>
     starts.map((at) => known.get(at)?.[name] ?? null);
   return {
-    created: sums('created'),
-    delivered: sums('delivered'),
+    created: sumsOr('created'),
+    delivered: sumsOr('delivered'),
     failed: sums('failed'),
     retried: sums('retried'),
     p95Seconds: starts.map((at) =>

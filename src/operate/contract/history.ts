@@ -9,12 +9,15 @@ export type HistorySpan = (typeof HISTORY_SPANS)[number];
 
 const MARK_KINDS = ['incident', 'configuration', 'halt', 'repair'] as const;
 
+const BEFORE =
+  'Minutes before the log is counted are from the statistics of the service, which cover an hour and include canaries.';
+
 /** A point is null if it is unknown: not counted yet, without a reading, or unknown for one of the accounts. */
 const points = (description: string) => s.listOf(s.orNull(s.number()), description);
 
 const series = s.object({
-  created: points('Created messages.'),
-  delivered: points('Delivered messages, by the time of the delivery.'),
+  created: points(`Created messages. ${BEFORE}`),
+  delivered: points(`Delivered messages, by the time of the delivery. ${BEFORE}`),
   failed: points('Messages that finally failed.'),
   retried: points('Failed attempts that are retried.'),
   p95Seconds: points('95th percentile of the time from due to delivered. Null if nothing was delivered.'),

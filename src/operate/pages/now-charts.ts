@@ -95,14 +95,14 @@ function sinceKnown(history: HistoryView): HistoryView {
 }
 
 function figuresOf({ history: { series }, spend, failedRuns }: NowHistory): Figures {
-  const delivered = sum(series.delivered);
   const failed = sum(series.failed);
-  const ended = delivered + failed;
+  // Minutes from the statistics have no number of failed messages.
+  const ended = failed + sum(series.delivered.filter((_value, index) => series.failed[index] !== null));
   const again = sum(series.failedAgain);
   return figures([
     {
       name: 'Delivered',
-      value: ended === 0 ? '–' : percent(delivered / ended),
+      value: ended === 0 ? '–' : percent((ended - failed) / ended),
       note: ended === 0 ? 'no message ended' : `${formatCount(failed)} failed of ${formatCount(ended)}`,
       spark: trend(series.delivered, 'Delivered messages', 'ok'),
       path: '/messages',

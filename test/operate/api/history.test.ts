@@ -67,6 +67,42 @@ test('a point that is not counted or read is null, and never 0', async () => {
   expect(queries[0]?.accounts).toEqual([{ name: 'production', hasLog: true, hasSpend: true }]);
 });
 
+test('minutes before the log is counted are those of the statistics, if all accounts have them', async () => {
+  const from = NOW - HOUR;
+  const points = (values: readonly number[], stepMs = MINUTE) =>
+    values.map((value, index) => ({ at: from + index * stepMs, value }));
+  const stats = (messages: readonly number[], runs: readonly number[], stepMs?: number) => ({
+    messages: [
+      { id: 'delivered', points: points(messages, stepMs) },
+      { id: 'error', points: points([50, 50, 50]) },
+    ],
+    workflowMessages: [{ id: 'DELIVERED', points: points(runs, stepMs) }],
+  });
+  const { deps } = over({
+    counted: { from: from + 2 * MINUTE, to: from + 4 * MINUTE },
+    points: [point(from + 2 * MINUTE, { delivered: 7 })],
+  });
+  const delivered = async (query: string) =>
+    (await got<HistoryView>(deps, `/api/v1/history?span=1h${query}`)).series.delivered.slice(0, 5);
+  const collector = 'accountStats';
+  for (const { name: account } of ACCOUNTS)
+    deps.board.register({ account, collector, schedule: 'every 1h', intervalMs: HOUR, maxStalenessMs: 3 * HOUR });
+  const publish = (account: string, row: object, at = NOW) =>
+    deps.board.publish({ account, collector, at, rows: [row], dropped: 0 }, 1);
+  publish('production', stats([1, 2, 300], [10, 20, 300]));
+  expect(await delivered('&account=production')).toEqual([11, 22, 7, 0, null]);
+  expect(await delivered('')).toEqual([null, null, 7, 0, null]);
+  publish('staging', stats([4, 5], [0, 0]));
+  expect(await delivered('')).toEqual([15, 27, 7, 0, null]);
+  // The second minute had not ended at the reading.
+  publish('staging', stats([4, 5], [0, 0]), from + 2 * MINUTE - 1);
+  expect(await delivered('')).toEqual([15, null, 7, 0, null]);
+  publish('staging', stats([4, 5], [0, 0], 3 * MINUTE));
+  expect(await delivered('')).toEqual([null, null, 7, 0, null]);
+  const { failed } = (await got<HistoryView>(deps, '/api/v1/history?span=1h')).series;
+  expect(failed.slice(0, 3)).toEqual([null, null, 0]);
+});
+
 test('each span has at most 180 whole points', async () => {
   const { deps, queries } = over({});
   for (const span of HISTORY_SPANS) {
