@@ -336,9 +336,15 @@ export function bars(values: ChartValues, about: string, look: Look = 'busy'): S
 
 /** @returns undefined without two known values */
 export function trend(values: ChartValues, about: string, look: Look = 'busy'): Spark | undefined {
-  return values.filter((value) => value !== null).length < 2
+  const since = values.slice(
+    Math.max(
+      0,
+      values.findIndex((value) => value !== null),
+    ),
+  );
+  return since.filter((value) => value !== null).length < 2
     ? undefined
-    : { piece: 'spark', shape: 'line', look, values, about };
+    : { piece: 'spark', shape: 'line', look, values: since, about };
 }
 
 export function strip(items: Strip['items'], about: string, highest = 1): Strip {
