@@ -104,11 +104,10 @@ const WIDTH = 80;
 const WIDEST_LEFT = 28;
 
 function leftWidth(rows: readonly (readonly [string, string])[]): number {
-  return Math.max(...rows.map(([left]) => left.length).filter((length) => length <= WIDEST_LEFT));
+  return Math.max(0, ...rows.map(([left]) => left.length).filter((length) => length <= WIDEST_LEFT));
 }
 
-/** Two columns, the right one wrapped. */
-export function columns(rows: readonly (readonly [string, string])[], width = leftWidth(rows)): string[] {
+function columns(rows: readonly (readonly [string, string])[], width = leftWidth(rows)): string[] {
   return rows.flatMap(([left, right]) => {
     const texts = wrapped(right, WIDTH - width - 4);
     const lefts = left.length <= width ? [left] : [left, ''];
@@ -121,7 +120,7 @@ export function columns(rows: readonly (readonly [string, string])[], width = le
 }
 
 /** Lines of at most `width` columns, unless a word is longer. */
-function wrapped(text: string, width = WIDTH): string[] {
+export function wrapped(text: string, width = WIDTH): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const longer = `${lines.at(-1)} ${word}`;

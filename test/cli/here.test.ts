@@ -29,10 +29,11 @@ test('without a configuration it offers init and demo', async () => {
     stdout: `\
 There is no configuration at config.yaml.
 
-  opsd init  Connect an account: asks for its URL and token, tries them, and
-             writes the file.
-  opsd demo  Look around first: a daemon with sample traffic, without an
-             account.
+  opsd init
+      Connect an account: asks for its URL and token, tries them, and writes the
+      file.
+  opsd demo
+      Look around first: a daemon with sample traffic, without an account.
 
 All commands: opsd help
 `,

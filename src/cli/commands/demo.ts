@@ -5,7 +5,7 @@ const MAX_SEED = 4_294_967_295;
 
 export const demoCommand: Command = {
   name: 'demo',
-  summary: 'Run the daemon over the embedded service with sample traffic.',
+  summary: 'Run a daemon with sample traffic, without an account.',
   options: {
     listen: valueOption('ADDRESS', 'Address of metrics and pages; default: 127.0.0.1:10777.'),
     seed: valueOption('NUMBER', 'Makes the sample traffic repeatable.'),

@@ -12,7 +12,7 @@ import { configPath } from '../config-file.ts';
 import { isNobodyThere, type DaemonCall } from '../daemon-exchange.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { request } from '../daemon-request.ts';
-import { columns } from '../help-text.ts';
+import { wrapped } from '../help-text.ts';
 import { textStyle, type TextStyle } from '../output.ts';
 import { marked, upText } from './state-lines.ts';
 
@@ -60,7 +60,14 @@ function nextText(file: string, { isValid, command }: { readonly isValid: boolea
     : isValid
       ? [`The configuration ${file} is here, and no daemon runs with it.`, [check, run]]
       : [`The configuration ${file} is invalid.`, [check]];
-  return [what, '', ...columns(rows), '', `All commands: ${command('help')}`, ''].join('\n');
+  return [
+    what,
+    '',
+    ...rows.flatMap(([next, why]) => [`  ${next}`, ...wrapped(why, 74).map((text) => `      ${text}`)]),
+    '',
+    `All commands: ${command('help')}`,
+    '',
+  ].join('\n');
 }
 
 interface Brief {
