@@ -15,6 +15,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { compileFunction } from 'node:vm';
 import { preparedEmulator } from './prepared.ts';
 
 const FILE = new URL('calls.jsonl', import.meta.url);
@@ -28,20 +29,24 @@ const words = folders.flatMap((folder) => JSON.parse(readFileSync(resolve(folder
 /** Passes requests on to the emulator, and keeps them. */
 const sent = [];
 let target;
-const recorder = createServer(async (incoming, response) => {
+const recorder = createServer((incoming, response) => {
+  passOn(incoming, response).catch((error) => response.destroy(error));
+});
+async function passOn(incoming, response) {
   const body = await buffer(incoming);
   const { method, url, headers } = incoming;
   const exchange = { method, path: url, headers, body: body.toString() };
   sent.push(exchange);
-  if (target === undefined) return response.end('{}');
-  const passed = request(target + url, { method, headers }, async (answer) => {
-    exchange.status = answer.statusCode;
-    const bytes = await buffer(answer);
-    exchange.answer = bytes.length > 0 && answer.statusCode === 200 ? JSON.parse(bytes.toString()) : undefined;
-    response.writeHead(answer.statusCode, answer.headers).end(bytes);
-  });
-  passed.end(body);
-});
+  if (target === undefined) {
+    response.end('{}');
+    return;
+  }
+  const [answer] = await once(request(target + url, { method, headers }).end(body), 'response');
+  exchange.status = answer.statusCode;
+  const bytes = await buffer(answer);
+  exchange.answer = bytes.length > 0 && answer.statusCode === 200 ? JSON.parse(bytes.toString()) : undefined;
+  response.writeHead(answer.statusCode, answer.headers).end(bytes);
+}
 recorder.listen(0, '127.0.0.1');
 await once(recorder, 'listening');
 const baseUrl = `http://127.0.0.1:${recorder.address().port}`;
@@ -68,9 +73,10 @@ for (const entry of calls) {
   sent.length = 0;
   const { Client, custom } = packages[0];
   const parts = { client, workflow, receiver: receiverOf(emulator), Client, custom, baseUrl, ...namesOf(emulator) };
-  const problem = await new Function(...Object.keys(parts), `return (async () => ${entry.call})()`)(
-    ...Object.values(parts),
-  ).then(
+  const problem = await compileFunction(
+    `return (async () => ${entry.call})()`,
+    Object.keys(parts),
+  )(...Object.values(parts)).then(
     () => undefined,
     (error) => error.message,
   );
