@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { CONFIRM_OPTION, REASON_OPTION, YES_OPTION } from '#cli/confirm.ts';
 import type { OptionSpec } from '#cli/command.ts';
-import { emulatorCommand } from '#cli/commands/emulator.ts';
 import { HELP_GROUPS } from '#cli/help.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS, SINCE_OPTION, UNTIL_OPTION } from '#cli/list-options.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
@@ -27,7 +26,6 @@ export const GENERATED: Readonly<Record<string, () => string | Promise<string>>>
   'error-codes': errorCodes,
   'audit-types': () => AUDIT_KINDS.map((kind) => `\`${kind}\``).join(', '),
   'policy-limits': policyLimits,
-  'emulator-options': () => options(emulatorCommand.options),
   'emulator-switches': switches,
   'library-options': () => membersOf('EmulatorOptions'),
   'library-members': libraryMembers,
