@@ -114,14 +114,4 @@ describe('docs/dashboards.md', () => {
       for (const uid of named(then)) expect(links, question).toContain(`/d/${uid}?`);
     }
   });
-
-  test('names panels of its dashboards', () => {
-    const looks = rows('## More questions');
-    expect(looks.length).toBeGreaterThan(10);
-    for (const [uid = '', question, titles = ''] of looks) {
-      const { panels } = parsed(`json/${named(uid)[0]}.json`) as { panels: Panel[] };
-      expect(named(titles), question).not.toEqual([]);
-      expect(panels.map(({ title }) => title)).toEqual(expect.arrayContaining(named(titles)));
-    }
-  });
 });

@@ -6,17 +6,24 @@ const COLUMNS = ['metric', 'type', 'unit', 'labels', 'source', 'help'] as const;
 
 /** Returns one list for each family, in the order of the catalog, with the first statement of each help text. */
 export function catalogMarkdown(): string {
-  const sections = [...byHeading()].map(([heading, names]) => `## ${heading}\n\n${names.map(listed).join('')}`);
+  const isDebug = (name: MetricName): boolean => specOf(name).debug === true;
+  const sections = [...byHeading()].map(([heading, names]) => {
+    const debug = names.filter(isDebug).map((name) => `\`${name}\``);
+    const more = debug.length === 0 ? '' : `- *debug*: ${debug.join(', ')}\n`;
+    return `## ${heading}\n\n${names
+      .filter((name) => !isDebug(name))
+      .map(listed)
+      .join('')}${more}`;
+  });
   return sections.join('\n');
 }
 
 function listed(name: MetricName): string {
-  const { type, help, debug } = specOf(name);
+  const { type, help } = specOf(name);
   const labels = labelNamesOf(name);
-  const notes = [type === 'histogram' && 'histogram', debug === true && '*debug*'].filter((note) => note !== false);
   const named = labels.length === 0 ? name : `${name}{${labels.join(',')}}`;
   const first = help.split(/\. (?=[A-Z])|; /)[0]!.replace(/,? in (?:seconds|bytes|US dollars)(?=$|\.$|,)/, '');
-  return `- \`${named}\`${notes.length === 0 ? '' : ` (${notes.join(', ')})`}: ${first.replace(/\.$/, '')}\n`;
+  return `- \`${named}\`${type === 'histogram' ? ' (histogram)' : ''}: ${first.replace(/\.$/, '')}\n`;
 }
 
 /** Returns one line per metric with aligned columns and a heading above each family, for line-based programs. */
