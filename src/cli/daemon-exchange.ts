@@ -12,8 +12,11 @@ const MAX_ANSWER_BYTES = 64 * 1_048_576;
 export type DaemonCall = (
   | {
       readonly socketPath: string;
-      /** Option that selected the socket; absent if none was given. */
-      readonly named?: 'socket' | 'config';
+      /**
+       * Option that selected the socket. `neither`: none was given to a command that works without a daemon if its
+       * configuration is named. Absent: none was given to another command.
+       */
+      readonly named?: 'socket' | 'config' | 'neither';
     }
   | {
       readonly url: URL;
@@ -165,6 +168,7 @@ function open(request: typeof http.request, call: DaemonCall, { method, path }: 
 
 /** What to do if no daemon listens on the socket, by the option that selected it. */
 const WITHOUT_DAEMON = {
+  neither: 'Start the daemon, or name the configuration with --config: this command then works without a daemon.',
   nothing: 'Start the daemon, or set its configuration with --config or its socket with --socket.',
   config:
     'Start the daemon with this configuration. If it runs with another store, its socket is next to that: --socket PATH.',

@@ -72,7 +72,8 @@ export async function findDaemon(call: Call, needs?: DirectNeeds): Promise<Daemo
     throw new UsageError(`--${astray} requires --url; the socket needs no credentials`);
   }
   const { socketPath, config } = await findPlace(call, needs !== undefined);
-  const named = (['socket', 'config'] as const).find((name) => given.includes(name));
+  const option = (['socket', 'config'] as const).find((name) => given.includes(name));
+  const named = option ?? (needs === undefined ? undefined : ('neither' as const));
   const daemon = { socketPath, signal, command, ...(named !== undefined && { named }) };
   if (needs === undefined || config === undefined) return daemon;
   const { startDirectly } = await import('./direct.ts');

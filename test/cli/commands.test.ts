@@ -32,6 +32,13 @@ function file(text: string, name = 'config.yaml'): string {
 }
 
 describe('check', () => {
+  test('without a file it checks the default configuration', async () => {
+    const file = join(tempDir(), 'here.yaml');
+    writeFileSync(file, 'accounts: [');
+    const { code, stderr } = await opsd(['check'], { env: { OPSD_CONFIG: file } });
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`${file}:1:`)]);
+  });
+
   test('shows the parsed configuration', async () => {
     const path = file(GOOD);
     const { code, stdout, stderr } = await opsd(['check', path]);

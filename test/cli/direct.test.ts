@@ -140,6 +140,15 @@ test('the embedded service needs a daemon', async () => {
   await expect(findDaemon(call, READS)).rejects.toThrow(/account here uses the embedded service.*opsd run/);
 });
 
+test('without a named configuration, the error says that the command works without a daemon', async () => {
+  const { call } = command({}, { OPSD_SOCKET: '/none/opsd.sock' });
+  const unreachable = await findDaemon(call, READS);
+  const name = 'name the configuration with --config: this command then works without a daemon';
+  await expect(exchange(unreachable, { method: 'GET', path: '/' })).rejects.toThrow(name);
+  const other = await findDaemon(call);
+  await expect(exchange(other, { method: 'GET', path: '/' })).rejects.not.toThrow(name);
+});
+
 test('docs/commands.md lists the commands that work without a daemon', async () => {
   const { config, folder } = await world();
   writeFileSync(join(folder, 'payload.json'), '{}');

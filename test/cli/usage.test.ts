@@ -24,7 +24,6 @@ test.each<readonly [line: string, reason: string | RegExp]>([
   ['run --token=abc', /^opsd: run has no option --token$/m],
   ['run config.yaml', "run does not take 'config.yaml'"],
   ['run --config', "Option '-c, --config <value>' argument missing"],
-  ['check', 'check needs FILE'],
   ['check a b', "check does not take 'b'"],
   ['check a --no-secrets=1', "Option '--no-secrets' does not take an argument"],
   ['check a --connect --no-secrets', '--connect needs the secrets that --no-secrets leaves out'],

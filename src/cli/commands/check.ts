@@ -3,12 +3,13 @@ import { counted } from '#foundation/domain/counted.ts';
 import type { Overview } from '#config/overview.ts';
 import type { Tried } from './check-connect.ts';
 import { EXIT, textOption, UsageError, valueOption, type Command, type CliIo, type OptionValues } from '../command.ts';
+import { configPath } from '../config-file.ts';
 import { OUTPUT_OPTION, outputFormat, painter, printable, textTable, usesColor, writeData } from '../output.ts';
 
 export const checkCommand: Command = {
   name: 'check',
   summary: 'Check a configuration and its policies.',
-  operands: { usage: 'FILE', min: 1, max: 1 },
+  operands: { usage: '[FILE]', min: 0, max: 1 },
   options: {
     connect: {
       type: 'boolean',
@@ -20,14 +21,15 @@ export const checkCommand: Command = {
     output: OUTPUT_OPTION,
   },
   details:
-    'Prints every problem as file:line:column with its fix, else the effective settings. The verdict is the last line.\n' +
+    'FILE is $OPSD_CONFIG by default, else ./config.yaml. Prints every problem as file:line:column with its fix, else ' +
+    'the effective settings. The verdict is the last line.\n' +
     'Exit code: 0 if the configuration is valid and no connection failed, else 1. Estimates series, calls and bytes a ' +
     'day, and warns if they exceed the limits. --connect reads one entry of the workflow DLQ with each token, and an ' +
     'hour of statistics with the password.',
   examples: ['opsd check opsd.yaml', 'opsd check --connect -o json opsd.yaml'],
   async run({ io, values, positionals }) {
     const format = outputFormat(values);
-    const file = positionals[0]!;
+    const file = positionals[0] ?? configPath({}, io.env);
     const traffic = {
       messagesPerDay: countOption(values, 'messages', 10_000),
       failedRuns: countOption(values, 'failed-runs', 100),

@@ -44,7 +44,7 @@ async function daemonHere(call: Call): Promise<DaemonCall | undefined> {
 }
 
 function nextText(file: string, { isValid, command }: { readonly isValid: boolean; readonly command: OwnCommand }) {
-  const check = [command(`check ${shellWord(file)}`), 'Check it: every problem, with its line and its fix.'] as const;
+  const check = [command('check'), 'Check it: every problem, with its line and its fix.'] as const;
   const run = [command('run'), 'Start the daemon.'] as const;
   const [what, rows] = !existsSync(file)
     ? [
