@@ -94,11 +94,11 @@ describe('plans', () => {
       reserved_type: 'enterprise:acme',
       reserved_price: 5_000,
       enterprise: { id: 'acme' },
-      max_retries: 20,
+      max_topics: 10_000,
     });
     await manage(running, 'POST', `set-plan/${ACCOUNT}`, { plan_name: 'paid' });
     const paid = await record(running);
-    expect(paid).toMatchObject({ reserved_type: '', reserved_price: 0, max_retries: 5 });
+    expect(paid).toMatchObject({ reserved_type: '', reserved_price: 0, max_topics: 100 });
     expect(paid).not.toHaveProperty('enterprise');
     running.emulator.accounts.setPlan(ACCOUNT, { plan: 'enterprise', now: START });
     expect(await record(running)).toMatchObject({ reserved_type: `enterprise:${ACCOUNT}` });
