@@ -32,7 +32,7 @@ test('the commands of the control path', async () => {
     .split('## Signatures')[0]!
     .split('\n')
     .filter((line) => line.startsWith('curl ') && line.includes('/-/emulator/'));
-  expect(commands).toHaveLength(4);
+  expect(commands).toHaveLength(5);
   for (const command of commands) {
     const here = command.replaceAll('http://127.0.0.1:8080', emulator.url);
     const program = start('sh', ['-ec', here.replace(/^curl /, 'curl --fail --silent --show-error ')]);

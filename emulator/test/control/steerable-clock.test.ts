@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SteerableClock } from '#emulator/control/steerable-clock.ts';
 import { TimerQueue } from '#emulator/control/timer-queue.ts';
+import { nextTurn } from '#foundation/platform/next-turn.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { START } from '../world.ts';
 
@@ -83,6 +84,29 @@ describe('the steerable clock', () => {
       ['of the first', 1_075],
       ['last', 1_100],
     ]);
+  });
+
+  test('skips to the next timer when that is allowed, and the next move awaits its work', async () => {
+    const clock = new SteerableClock({ base: new ManualClock(START), mode: 'virtual' });
+    const pending = Promise.withResolvers<void>();
+    const seen: number[] = [];
+    clock.after(10, () => seen.push(clock.now()));
+    clock.after(70, () => seen.push(clock.now()));
+    await clock.skip(() => false, atOnce);
+    expect([clock.now(), seen]).toEqual([START, []]);
+    const first = clock.skip(
+      () => true,
+      () => pending.promise,
+    );
+    const second = clock.skip(() => true, atOnce);
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    expect(seen).toEqual([START + 10]);
+    pending.resolve();
+    await Promise.all([first, second]);
+    expect(seen).toEqual([START + 10, START + 70]);
+    await clock.setMode('real');
+    clock.after(5, () => expect.unreachable('skipped in real time'));
+    await clock.skip(() => true, atOnce);
   });
 
   test('does not move while the work of a timer is pending', async () => {
