@@ -114,6 +114,31 @@ test('the bundle imports only parts of Node and of itself', () => {
   expect(others.filter((one) => one !== '@grpc/grpc-js' && one !== 'pg-native')).toEqual([]);
 });
 
+test('it records an emulator, starts another one from the file, and prints no warning of Node', async () => {
+  const seed = write('seed.yaml', 'failedRuns: [{ url: "https://shop.example/", count: 3, status: 503 }]');
+  const args = ['emulator', '--listen=127.0.0.1:0', '--token=test-token', '--seed'];
+  const first = installed.opsd([...args, seed]);
+  const { url } = await ready<{ readonly url: string }>(first);
+  const store = `storage: { sqlite: { path: record.db } }\n`;
+  const config = write('record.yaml', `${store}accounts: [{ name: shop, url: "${url}", token: test-token }]\n`);
+  const recording = installed.opsd(['record', '--out=recorded.yaml', '--config', config]);
+  expect((await recording.ended).code, recording.stderr()).toBe(0);
+  expect(recording.stderr()).toContain('Recorded: 0 messages, 0 failed messages, 3 failed runs');
+  const second = installed.opsd([...args, 'recorded.yaml']);
+  const answer = await fetch(`${(await ready<{ readonly url: string }>(second)).url}/v2/workflows/dlq`, {
+    headers: { Authorization: 'Bearer test-token' },
+  });
+  const statuses = ((await answer.json()) as { messages: { responseStatus: number }[] }).messages;
+  expect(statuses.map(({ responseStatus }) => responseStatus)).toEqual([503, 503, 503]);
+  const here = installed.opsd([]);
+  expect([(await here.ended).code, here.stderr()]).toEqual([0, '']);
+  expect([first, recording, second].map((program) => /\(node:\d+\)/.test(program.stderr()))).toEqual([
+    false,
+    false,
+    false,
+  ]);
+});
+
 test('the parts that a start loads are ASCII, which V8 keeps in half the memory', () => {
   const dist = join(installed.home, 'dist');
   const start = readdirSync(dist).filter((name) => /^(?:main|daemon|run|expression|settings).*\.cjs$/.test(name));
