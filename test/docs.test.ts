@@ -67,6 +67,22 @@ async function expectAccepted(text: string): Promise<void> {
   }
 }
 
+test('the documentation has at most 40 pages and 45,000 words beside the runbooks', () => {
+  expect(PAGES.length).toBeLessThanOrEqual(40);
+  // What people read: the signs of tables and lists are no words.
+  const words = PAGES.map(
+    (page) =>
+      read(page)
+        .split(/\s+/)
+        .filter((word) => /[A-Za-z\d]/.test(word)).length,
+  );
+  expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(45_000);
+});
+
+test.each(PAGES)('%s begins with the question that it answers', (page) => {
+  expect(read(page)).toMatch(QUESTION);
+});
+
 test.each(PAGES)('the generated parts of %s are as declared: npm run docs', async (page) => {
   expect(await rendered(read(page))).toBe(read(page));
 });

@@ -22,7 +22,10 @@ function listed(name: MetricName): string {
   const { type, help } = specOf(name);
   const labels = labelNamesOf(name);
   const named = labels.length === 0 ? name : `${name}{${labels.join(',')}}`;
-  const first = help.split(/\. (?=[A-Z])|; /)[0]!.replace(/,? in (?:seconds|bytes|US dollars)(?=$|\.$|,)/, '');
+  const first = help
+    .split(/\. (?=[A-Z])|; /)[0]!
+    .replaceAll(/ \([^)]*\)/g, '')
+    .replace(/,? in (?:seconds|bytes|US dollars)(?=$|\.$|,)/, '');
   return `- \`${named}\`${type === 'histogram' ? ' (histogram)' : ''}: ${first.replace(/\.$/, '')}\n`;
 }
 
