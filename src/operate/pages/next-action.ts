@@ -20,7 +20,7 @@ export function actionPart(context: PageContext, action: NextAction, plans: read
   return buttonsOf(context, action, plans) ?? commandPart(context, action);
 }
 
-export function commandPart(context: PageContext, action: NextAction): Cell {
+function commandPart(context: PageContext, action: NextAction): Cell {
   return html`<code>${pageCommand(context)(commandOfAction(action).replace(/^opsd /, ''))}</code>`;
 }
 
