@@ -52,6 +52,7 @@ export function textWith(text: string, draft: Draft, paths: SecretPaths): string
   const [start] = list.range;
   const indent = start - (text.lastIndexOf('\n', start) + 1);
   // Up to the end of the line, with the deeper comments below it: they are about the last account.
+  // bounded: each repetition is one line of the file
   const behind = new RegExp(`${text[last[1] - 1] === '\n' ? '' : '.*(?:\n|$)'}(?: {${indent + 1},}#.*(?:\n|$))*`, 'y');
   behind.lastIndex = last[1];
   const before = text.slice(0, last[1] + behind.exec(text)![0].length);
