@@ -59,7 +59,8 @@ const ACCOUNT: EmulatorSeed = {
 };
 
 async function emulatorOf(seed: EmulatorSeed): Promise<Emulator> {
-  const emulator = await startEmulator();
+  // In real time, idle() would wait for the message that is due in a month.
+  const emulator = await startEmulator({ time: 'virtual' });
   onTestFinished(() => emulator.stop());
   await emulator.seed(seed);
   await emulator.idle();
