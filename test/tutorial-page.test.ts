@@ -14,6 +14,7 @@ describe('an output', () => {
     ['ID     WHAT\nb1     a', 'ID  WHAT\r\nb1  a\r\n'],
     ['one\n…\nfour', 'one\ntwo\nthree\nfour'],
     ['one…\n…', 'one two\nthree'],
+    ['one\n…\n', 'one\n'],
   ])('is as shown: %j, %j', (shown, printed) => {
     expect(compareOutput(shown, printed, NOTHING_FIXED)).toBeDefined();
   });

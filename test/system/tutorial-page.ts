@@ -91,13 +91,10 @@ export function compareOutput(
   fixed: ReadonlySet<string>,
 ): ReadonlyMap<string, string> | undefined {
   const ids: string[] = [];
-  const lines = plain(shown).split('\n');
-  const source = lines.map((line, index) => {
-    const isLast = index === lines.length - 1;
-    if (line === '…') return isLast ? '[^]*' : String.raw`(?:.*\n)*?`;
-    return patternOf(line, fixed, ids) + (isLast ? '' : String.raw`\n`);
-  });
-  const match = new RegExp(`^${source.join('')}$`).exec(plain(printed));
+  const source = plain(shown)
+    .split('\n')
+    .map((line) => (line === '…' ? String.raw`(?:.*\n)*?` : String.raw`${patternOf(line, fixed, ids)}\n`));
+  const match = new RegExp(`^${source.join('')}$`).exec(`${plain(printed)}\n`);
   return match === null ? undefined : new Map(ids.map((id, index) => [id, match[index + 1]!]));
 }
 
