@@ -1,5 +1,5 @@
 /**
- * How the documentation installs the npm package. Until it is published, its name belongs to nobody, and whoever takes it
+ * How the documentation installs the npm package. Until it is published, its name has no owner, and whoever takes it
  * would own the machine of each reader: pages build it from a clone. All texts that change with the first release are here,
  * and in pages between `<!-- install: NAME -->` and `<!-- /install -->`.
  *

@@ -130,7 +130,7 @@ const TIMES_BASELINE = 3;
 const NEW_FAILURES_MS = 600_000;
 
 /**
- * Holds a group of which more than 25 runs failed within 10 minutes, and more than 3 times the mean of the last 24 h:
+ * Holds a group if more than 25 of its runs failed within 10 minutes, and more than 3 times the mean of the last 24 h:
  * resumed runs would fail as well. Remedy: repair the cause of the failures.
  */
 export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdict {

@@ -79,7 +79,7 @@ interface Period {
   readonly stepMs: number;
 }
 
-type FromStatistics = ReadonlyMap<'created' | 'delivered', ReadonlyMap<number, number>>;
+type FromStatistics = ReadonlyMap<string, ReadonlyMap<number, number>>;
 
 /**
  * Minutes of the last hour from the statistics of the service, which need no history: the sums of all accounts. A minute
@@ -130,18 +130,17 @@ function seriesOf(
   const repaired = new Map(repairs.map((point) => [point.at, point]));
   const isCounted = (at: number): boolean =>
     counted !== undefined && at >= counted.from && at + period.stepMs <= counted.to;
-  const sums = (name: 'created' | 'delivered' | 'failed' | 'retried') =>
-    starts.map((at) => (isCounted(at) ? (known.get(at)?.[name] ?? 0) : null));
   const isBefore = (at: number): boolean => at < (counted?.from ?? Infinity);
-  const sumsOr = (name: 'created' | 'delivered') =>
-    sums(name).map(
-      (sum, index) => sum ?? (isBefore(starts[index]!) ? statistics.get(name)?.get(starts[index]!) : sum) ?? null,
-    );
+  const sums = (name: 'created' | 'delivered' | 'failed' | 'retried') =>
+    starts.map((at) => {
+      if (isCounted(at)) return known.get(at)?.[name] ?? 0;
+      return (isBefore(at) ? statistics.get(name)?.get(at) : undefined) ?? null;
+    });
   const readings = (name: keyof TimelinePoint & ('inFlight' | 'failedRuns' | 'deadLetters' | 'spendUsd')) =>
     starts.map((at) => known.get(at)?.[name] ?? null);
   return {
-    created: sumsOr('created'),
-    delivered: sumsOr('delivered'),
+    created: sums('created'),
+    delivered: sums('delivered'),
     failed: sums('failed'),
     retried: sums('retried'),
     p95Seconds: starts.map((at) =>

@@ -148,8 +148,8 @@ const incidentDetail = s.named(
     next: s.object({
       text: s.text(),
       by: s.choice(
-        ['policy', 'operator', 'nobody'],
-        'Who does it. `nobody`: nothing can be done, or it repairs itself.',
+        ['policy', 'operator', 'none'],
+        'Who does it. `none`: nothing can be done, or it repairs itself.',
       ),
       policy: s.opt(s.text()),
       why: s.opt(s.text('What stops it: `held by arrivals`, `halted`.')),

@@ -26,17 +26,14 @@ function commandPart(context: PageContext, action: NextAction): Cell {
 
 function buttonsOf(context: PageContext, action: NextAction, plans: readonly Decided[]): Html | undefined {
   if (!mayUse(context, 'operator')) return undefined;
+  const plan = 'plan' in action ? plans.find(({ id }) => id === action.plan) : undefined;
   switch (action.kind) {
     case 'approve':
-    case 'apply': {
-      const plan = plans.find(({ id }) => id === action.plan);
+    case 'apply':
       return plan && decisionForm(context, plan);
-    }
     case 'reject':
-    case 'cancel': {
-      const plan = plans.find(({ id }) => id === action.plan);
+    case 'cancel':
       return plan && folded('Take the approval back', takeBackForm(context, plan));
-    }
     case 'plan':
       return html`<a class="button" href="${policyPath(action.policy)}">Open ${action.policy}</a>`;
     case 'unpause':

@@ -287,7 +287,7 @@ export function whoRepairs(
     const shown = state('busy', `${policy ?? 'the daemon'} ${verb} it`);
     return policy === undefined ? shown : link(policyPath(policy), shown);
   }
-  if (by === 'nobody' || now === 'recovering') return state('busy', 'recovers by itself');
+  if (by === 'none' || now === 'recovering') return state('busy', 'recovers by itself');
   if (now === 'acknowledged') return state('attention', 'acknowledged');
   return state('trouble', repair === undefined ? 'open' : 'nobody repairs it');
 }

@@ -12,8 +12,8 @@ import { formatTime } from '#foundation/domain/time-text.ts';
 export interface NextStep {
   /** What is to be done, as sentences. */
   readonly text: string;
-  /** Who does it. `nobody`: it has no cause to be done, or nothing can be done. */
-  readonly by: 'policy' | 'operator' | 'nobody';
+  /** Who does it. `none`: nothing can be done, or the incident recovers by itself. */
+  readonly by: 'policy' | 'operator' | 'none';
   /** Name of the policy. */
   readonly policy?: string;
   /** What stops it: `held by arrivals`, `halted`. */
@@ -102,7 +102,7 @@ export interface IncidentFacts {
 export function incidentNextStep(facts: IncidentFacts): NextStep {
   const { incident, membersNow, policies, plans, campaigns } = facts;
   const { id, state, cause, kind, deliveries } = incident;
-  if (state === 'resolved') return { text: 'Nothing to do: the incident is resolved.', by: 'nobody' };
+  if (state === 'resolved') return { text: 'Nothing to do: the incident is resolved.', by: 'none' };
   const pending = plans.find((plan) => plan.state === 'pending');
   if (pending !== undefined) {
     const text = `Plan ${pending.id} of ${pending.policy} waits for an approval.`;
@@ -117,7 +117,7 @@ export function incidentNextStep(facts: IncidentFacts): NextStep {
   if (deliveries?.recoveringSince !== undefined) {
     const since = formatTime(deliveries.recoveringSince);
     const text = `Wait: the destination delivers again since ${since}. The incident ends when it is healthy: ${HEALTHY}.`;
-    return { text, by: 'nobody' };
+    return { text, by: 'none' };
   }
   if (state === 'recovering') {
     return { text: 'Wait: the daemon verifies resumed runs before it resumes more.', by: 'policy' };

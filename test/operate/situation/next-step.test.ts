@@ -48,7 +48,7 @@ test('a destination that delivers again is not to be repaired', () => {
     { membersNow: 0 },
     { state: 'recovering', deliveries: { ...deliveries, recoveringSince: UNTIL } },
   );
-  expect(recovering).toMatchObject({ by: 'nobody' });
+  expect(recovering).toMatchObject({ by: 'none' });
   expect(recovering.text).toMatch(/^Wait: the destination delivers again since 2026-11-20 12:00:00Z/);
   const campaigns = [halted];
   expect(step({ campaigns }).text).toMatch(
