@@ -147,10 +147,7 @@ const incidentDetail = s.named(
     // Next step, and the command for it.
     next: s.object({
       text: s.text(),
-      by: s.choice(
-        ['policy', 'operator', 'none'],
-        'Who does it. `none`: nothing can be done, or it repairs itself.',
-      ),
+      by: s.choice(['policy', 'operator', 'none'], 'Who does it. `none`: nothing can be done, or it repairs itself.'),
       policy: s.opt(s.text()),
       why: s.opt(s.text('What stops it: `held by arrivals`, `halted`.')),
       command: s.opt(s.text()),
