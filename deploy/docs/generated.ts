@@ -13,6 +13,7 @@ import { GROUPS } from '#operate/contract/index.ts';
 import { methodOf, pathOf, type ContractRoute } from '#operate/contract/route.ts';
 import { ERROR_CODES } from '#operate/http/reply.ts';
 import { AUDIT_KINDS } from '#operate/show/audit.ts';
+import { alertName } from '#operate/notifications/alertmanager.ts';
 import { catalogMarkdown } from '#observe/catalog/text.ts';
 import { alertLists, burnTable, recordedSeries, table } from '../prometheus/document.ts';
 
@@ -25,6 +26,10 @@ export const GENERATED: Readonly<Record<string, () => string | Promise<string>>>
   routes: () => GROUPS.map(routesOf).join('\n'),
   'error-codes': errorCodes,
   'audit-types': () => AUDIT_KINDS.map((kind) => `\`${kind}\``).join(', '),
+  'exit-codes': exitCodes,
+  'condition-kinds': conditionKinds,
+  'canary-settings': () => settings(canarySettings()),
+  'policy-keys': policyKeys,
   'policy-limits': policyLimits,
   'emulator-switches': switches,
   'library-options': () => membersOf('EmulatorOptions'),
@@ -105,10 +110,11 @@ function sourcesOf(pattern: string): string {
 /** Returns the text of the comment before a declaration. */
 function commentOf(source: string, declaration: string): string {
   const before = source.slice(0, source.indexOf(`\n${declaration}`));
-  return before
-    .slice(before.lastIndexOf('/**') + 3, before.lastIndexOf('*/'))
-    .replaceAll(/\s+(?:\* )?/g, ' ')
-    .trim();
+  return textOf(before.slice(before.lastIndexOf('/**') + 3, before.lastIndexOf('*/')));
+}
+
+function textOf(comment: string): string {
+  return comment.replaceAll(/\s+(?:\* )?/g, ' ').trim();
 }
 
 function routesOf({ description, routes }: (typeof GROUPS)[number]): string {
@@ -143,7 +149,33 @@ function errorCodes(): string {
     .join('');
 }
 
+/** The exit codes, each with the comments of its names. */
+function exitCodes(): string {
+  const body = declared('src/cli/command.ts', 'export const EXIT = {');
+  const found = [...body.matchAll(/\/\*\*(.*?)\*\/\n +\w+: (\d+)/gs)].map((match) => ({
+    code: match[2]!,
+    text: textOf(match[1]!),
+  }));
+  return [...Map.groupBy(found, ({ code }) => code)]
+    .map(([code, same]) => `- **${code}**: ${same.map(({ text }) => text).join(' ')}\n`)
+    .join('');
+}
+
+/** The kinds of conditions, each with the name of its alert and the comment of its member. */
+function conditionKinds(): string {
+  const body = declared('src/foundation/domain/notification.ts', 'type ConditionKind =');
+  return [...body.matchAll(/\/\*\*(.*?)\*\/\n +\| '([\w-]+)'/gs)]
+    .map(([, comment, kind]) => `- \`${kind}\` (\`${alertName(kind!)}\`): ${textOf(comment!)}\n`)
+    .join('');
+}
+
+/** Returns the text from a declaration to the next empty line. */
+function declared(file: string, declaration: string): string {
+  return readFileSync(join(ROOT, file), 'utf8').split(`\n${declaration}\n`)[1]!.split('\n\n')[0]!;
+}
+
 interface SettingSchema {
+  readonly description?: string;
   readonly default?: unknown;
   readonly const?: string;
   readonly properties?: Readonly<Record<string, SettingSchema>>;
@@ -151,10 +183,34 @@ interface SettingSchema {
   readonly anyOf?: readonly SettingSchema[];
 }
 
+function configSchema(): SettingSchema {
+  return JSON.parse(readFileSync(join(ROOT, 'config.schema.json'), 'utf8')) as SettingSchema;
+}
+
+/** Settings with their defaults and descriptions. */
+function settings({ properties = {} }: SettingSchema): string {
+  return Object.entries(properties)
+    .map(([name, { default: value, description }]) => {
+      const noted = ['string', 'number'].includes(typeof value) ? ` (\`${String(value)}\`)` : '';
+      return `- \`${name}\`${noted}: ${description}\n`;
+    })
+    .join('');
+}
+
+function canarySettings(): SettingSchema {
+  return configSchema().properties!['accounts']!.items!.properties!['canaries']!.items!;
+}
+
+/** The keys of policies, as those of the first action where actions differ. */
+function policyKeys(): string {
+  const actions = configSchema().properties!['policies']!.items!.anyOf!.map(({ properties }) => properties!);
+  const keys = Object.assign({}, ...actions.toReversed()) as Readonly<Record<string, SettingSchema>>;
+  return settings({ properties: keys });
+}
+
 /** Defaults of the limits by action. Actions with equal limits share a column. */
 function policyLimits(): string {
-  const config = JSON.parse(readFileSync(join(ROOT, 'config.schema.json'), 'utf8')) as SettingSchema;
-  const actions = config.properties!['policies']!.items!.anyOf!.map(({ properties }) => ({
+  const actions = configSchema().properties!['policies']!.items!.anyOf!.map(({ properties }) => ({
     type: properties!['action']!.properties!['type']!.const!,
     limits: new Map(defaultsIn(properties!['limits']!)),
   }));
@@ -195,7 +251,7 @@ function membersOf(type: string, prefix = ''): string {
   return members
     .map(([, comment, name, parameters = '']) => {
       const [first] = comment!.split(/\n +\*\n/);
-      const text = first!.replaceAll(/\s+(?:\* )?/g, ' ').trim();
+      const text = textOf(first!);
       const names = parameters.replaceAll(/(\w+)(\??): (?:[^,()]|\([^)]*\))+/g, '$1$2');
       return `- \`${prefix}${name}${names}\`: ${text}\n`;
     })

@@ -106,11 +106,28 @@ export interface Command {
   readonly run: (call: Call) => Promise<number>;
 }
 
-/**
- * Exit codes: 0 success, 1 failure, 2 changes pending, 3 held or findings, 4 stopped by a guard, 64 wrong usage. They
- * are stable.
- */
-export const EXIT = { ok: 0, failed: 1, changes: 2, held: 3, findings: 3, aborted: 4, nothing: 5, usage: 64 } as const;
+/** Exit codes. They are stable. `npm run docs` writes the comments into `docs/commands.md`. */
+export const EXIT = {
+  /** Success. Of `status` and `doctor`: all is well; of `plan`: nothing to do; of `apply`: it acted. */
+  ok: 0,
+  /** No daemon responds, the request is rejected, or it was not confirmed. */
+  failed: 1,
+  /** `plan` has changes. For several policies, `plan` exits with the highest code. */
+  changes: 2,
+  /** A guard holds the plan, and `apply` changed nothing. Of `unpause`: it is still paused. */
+  held: 3,
+  /**
+   * Findings of `status`, `doctor` and `audit verify`. Of `incidents` and `dlq list`: the daemon has not read a queue yet,
+   * so an empty list does not mean that there are none.
+   */
+  findings: 3,
+  /** A guard aborted or halted the plan. */
+  aborted: 4,
+  /** `apply` found nothing left to do, and changed nothing. */
+  nothing: 5,
+  /** Wrong command line; nothing was sent. */
+  usage: 64,
+} as const;
 
 /** Error in the command line. */
 export class UsageError extends Error {

@@ -9,6 +9,6 @@ export function shownGroup(group: string): string {
 }
 
 /** Key of the condition for a halted group. */
-export function haltKey(policy: string, group: string): string {
+export function haltKey(policy: string, group: string): `halted/${string}` {
   return `halted/${policy}/${shownGroup(group)}`;
 }

@@ -91,7 +91,7 @@ export interface Incident extends IncidentKind {
   readonly campaigns: readonly string[];
   readonly acknowledged?: Acknowledgment;
   /** Key of the condition that reports it: its own, or that of several incidents. Absent until it is reported. */
-  readonly reportedAs?: string;
+  readonly reportedAs?: `incident/${string}`;
   /** Ids of incidents that turned out to be the same. */
   readonly aliases: readonly string[];
 }

@@ -316,7 +316,7 @@ export class IncidentBook {
   }
 
   /** Records that a condition reports these incidents. */
-  report(ids: readonly string[], key: string): Promise<void> {
+  report(ids: readonly string[], key: `incident/${string}`): Promise<void> {
     return this.#change((change) => {
       for (const id of ids) change.put({ ...change.get(id)!, reportedAs: key });
     });

@@ -16,7 +16,7 @@ const NAMED = 3;
 
 export interface IncidentReport {
   /** `incident/ID`; `incident/ID/more` with the id of the largest of several incidents. */
-  readonly key: string;
+  readonly key: `incident/${string}`;
   readonly ids: readonly string[];
 }
 

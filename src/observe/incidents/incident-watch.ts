@@ -35,6 +35,8 @@ export interface OpenResume {
   readonly campaign?: string;
 }
 
+type IncidentCondition = Omit<Notification, 'key' | 'at' | 'isResolved'> & { readonly key: `incident/${string}` };
+
 export interface IncidentWatchDeps {
   /** Outlives the watch. */
   readonly book: IncidentBook;
@@ -47,7 +49,7 @@ export interface IncidentWatchDeps {
   openResumes(): Promise<ReadonlyMap<string, readonly OpenResume[]>>;
   readonly conditions: {
     active(): readonly { readonly key: string }[];
-    raise(condition: Omit<Notification, 'at' | 'isResolved'>): void;
+    raise(condition: IncidentCondition): void;
     resolve(key: string): void;
   };
   /** Returns the address of a page of the daemon. */
@@ -288,22 +290,23 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
       }
     }
     // After the commit: after a crash in between, the next start raises the same conditions.
-    const reported = Map.groupBy(
+    const reported: ReadonlyMap<string, readonly Incident[]> = Map.groupBy(
       this.all().filter(({ state, reportedAs }) => state !== 'resolved' && reportedAs !== undefined),
       ({ reportedAs }) => reportedAs!,
     );
-    for (const [key, incidents] of reported) conditions.raise(this.#condition(key, incidents));
+    for (const incidents of reported.values()) conditions.raise(this.#condition(incidents));
     for (const { key } of conditions.active()) {
       if (key.startsWith('incident/') && !reported.has(key)) conditions.resolve(key);
     }
   }
 
-  #condition(key: string, incidents: readonly Incident[]): Omit<Notification, 'at' | 'isResolved'> {
+  /** @param incidents that one condition reports */
+  #condition(incidents: readonly Incident[]): IncidentCondition {
     const expiries = incidents.map((incident) => this.firstExpiresAt(incident) ?? Infinity);
     const firstExpiresAt = Math.min(...expiries);
     const link = (path: string) => this.#deps.link(path);
     return {
-      key,
+      key: incidents[0]!.reportedAs!,
       severity: 'warning',
       account: incidents[0]!.account,
       ...reportTexts({ incidents, link, ...(firstExpiresAt < Infinity && { firstExpiresAt }) }),

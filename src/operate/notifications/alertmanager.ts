@@ -74,7 +74,7 @@ export function alertOf(
 }
 
 /** Name from the kind of condition: `held/POLICY` becomes `OpsdHeld`. */
-function alertName(key: string): string {
+export function alertName(key: string): string {
   const kind = key.split(/\W/, 1)[0]!;
   return `Opsd${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
 }

@@ -1,6 +1,7 @@
 /** Conditions of replicas over one store: each is notified once, when it begins and when it is resolved. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Conditions } from '#automate/engine/guard/conditions.ts';
+import type { ConditionKey } from '#foundation/domain/notification.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { createNotifier } from '#operate/notifications/notifier.ts';
@@ -40,7 +41,7 @@ async function replicaWorld(store: TestStore) {
     return {
       stop,
       keys: () => conditions.active().map(({ key }) => key),
-      raise: (key: string, account?: string) =>
+      raise: (key: ConditionKey, account?: string) =>
         conditions.raise({ key, severity: 'warning', ...(account && { account }), summary: key, detail: 'why' }),
       resolve: (key: string) => conditions.resolve(key),
     };

@@ -3,6 +3,7 @@
  * it becomes active and once when it is resolved. In between it is a metric and a line on the page. Every hold has one.
  */
 import type { Condition } from '../../ledger/commands.ts';
+import type { ConditionKey } from '#foundation/domain/notification.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 
@@ -25,7 +26,7 @@ export class Conditions {
   }
 
   /** Activates a condition. Reports it again only if its guard or severity changed. */
-  raise(condition: Omit<Condition, 'since'> & { readonly since?: number }): void {
+  raise(condition: Omit<Condition, 'key' | 'since'> & { readonly key: ConditionKey; readonly since?: number }): void {
     if (this.#isOfOther(condition)) return;
     const before = this.#active.get(condition.key);
     const since =

@@ -60,7 +60,7 @@ export function noteConditions(policy: Policy, result: RunResult, conditions: Co
 }
 
 /** Key of the condition for a held policy. */
-export function holdKey({ name }: Pick<Policy, 'name'>): string {
+export function holdKey({ name }: Pick<Policy, 'name'>): `held/${string}` {
   return `held/${name}`;
 }
 
