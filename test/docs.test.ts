@@ -64,10 +64,10 @@ async function expectAccepted(text: string): Promise<void> {
   }
 }
 
-test('the documentation has at most 40 pages and 49,400 words beside the runbooks', () => {
+test('the documentation has at most 40 pages and 45,000 words beside the runbooks', () => {
   expect(PAGES.length).toBeLessThanOrEqual(40);
   const words = PAGES.map((page) => read(page).trim().split(/\s+/).length);
-  expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(49_400);
+  expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(45_000);
 });
 
 test.each(PAGES)('%s begins with the question that it answers', (page) => {
@@ -182,7 +182,7 @@ describe('docs/README.md', () => {
     [/upgrade, and downgrade/, 'install.md#upgrade-and-downgrade'],
     [/systemd/, 'install.md#with-systemd'],
     [/proxy or a private CA/, 'install.md#a-proxy-or-a-private-authority'],
-    [/mute .* an incident/, 'incidents.md#mute-an-incident'],
+    [/mute .* an \[?incident/, 'incidents.md#mute-an-incident'],
     [/remove it, and what stays at the service/, 'install.md#remove-it'],
     [/second account/, 'accounts.md#add-an-account'],
     [/memory, disk/, 'install.md#what-it-needs'],
@@ -191,9 +191,9 @@ describe('docs/README.md', () => {
     const rows = sections
       .get('By question')!
       .split('\n')
-      .filter((row) => question.test(row));
+      .filter((row) => question.test(row.split('? ')[0]!));
     expect(rows).toHaveLength(1);
-    expect(rows[0]!.split(' | ')[1]).toContain(`](${target})`);
+    expect(rows[0]!).toContain(`](${target})`);
   });
 
   test('has every page once, by its title', () => {

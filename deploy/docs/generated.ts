@@ -42,11 +42,12 @@ export const GENERATED: Readonly<Record<string, () => string | Promise<string>>>
 
 async function commands(): Promise<string> {
   const groups = Object.entries(HELP_GROUPS).map(async ([title, listed]) => {
-    const lines = listed.map(async ({ load }) => {
-      const { name, operands, summary } = await load();
-      return `- \`opsd ${[name, operands?.usage].filter(Boolean).join(' ')}\`: ${summary}\n`;
+    const loaded = await Promise.all(listed.map(({ load }) => load()));
+    const lines = [...Map.groupBy(loaded, ({ summary }) => summary)].map(([summary, same]) => {
+      const names = same.map(({ name, operands }) => `\`opsd ${[name, operands?.usage].filter(Boolean).join(' ')}\``);
+      return `- ${names.join(', ')}: ${summary}\n`;
     });
-    return `**${title}**\n\n${(await Promise.all(lines)).join('')}`;
+    return `**${title}**\n\n${lines.join('')}`;
   });
   return (await Promise.all(groups)).join('\n');
 }

@@ -73,8 +73,8 @@ function bare(text: string): string {
 test('docs/emulator-reference.md lists each call outside of the interface', () => {
   const names = new Set(CALLS.filter(isOutside).map(({ call }) => nameOf(call)));
   const rows = Object.entries(Object.groupBy(names, (name) => name.split(/\.\w+(?:\(\w.*|\(\{.*)?$/)[0]!)).map(
-    ([owner, calls]) => `| \`${owner}\` | ${calls!.map((name) => `\`${name.slice(owner.length + 1)}\``).join(', ')} |`,
+    ([owner, calls]) => `- \`${owner}\`: ${calls!.map((name) => `\`${name.slice(owner.length + 1)}\``).join(', ')}`,
   );
   const section = read('../../docs/emulator-reference.md').split('\n## Calls of the public client\n')[1];
-  expect(section?.split('\n## ')[0]?.match(/^\| `.*$/gm)).toEqual(rows);
+  expect(section?.split('\n## ')[0]?.match(/^- `.*$/gm)).toEqual(rows);
 });

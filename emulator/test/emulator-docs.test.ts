@@ -1,4 +1,4 @@
-/** Compares the tables of docs/emulator-reference.md with the control requests and faults. */
+/** Compares the lists of docs/emulator-reference.md with the control requests and faults. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const text = readFileSync(join(import.meta.dirname, '../../docs/emulator-referen
 
 function rows(heading: string): readonly string[] {
   const section = text.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;
-  return section.split('\n').filter((line) => line.startsWith('| `'));
+  return section.split('\n').filter((line) => line.startsWith('- `'));
 }
 
 test('its limitations come first', () => {
@@ -27,7 +27,7 @@ function controlPaths(): readonly string[] {
 
 test('every request of the control API has its row, and no other', () => {
   const named = rows('The control path')
-    .map((row) => row.split(' | ')[0]!)
+    .map((row) => row.slice(2).split(/ \(|: /)[0]!)
     .filter((cell) => /\//.test(cell))
     .flatMap((cell) => {
       // `GET`, `POST /path`, `DELETE …/path/ID`: a method without a path has the next one's.
@@ -46,8 +46,8 @@ test.each([
   ['fault of deliveries', 'delivery-faults', 'A rule of a delivery fault', ' DELIVERY_FAULT = '],
 ])('every %s has a row that the control API accepts', async (_what, path, beginning, schema) => {
   const service = await world({ clock: systemClock, time: 'virtual', control: true });
-  const table = text.split(`\n${beginning}`)[1]!.split('\n|---|---|\n')[1]!.split('\n\n')[0]!;
-  const faults = table.split('\n').flatMap((row) => /^\| `(\{"kind".+?\})`/.exec(row)?.[1] ?? []);
+  const table = text.split(`\n${beginning}`)[1]!.split('\n\n')[1]!;
+  const faults = table.split('\n').flatMap((row) => /^- `(\{"kind".+?\})`/.exec(row)?.[1] ?? []);
   for (const fault of faults) {
     const answer = await fetch(`${service.emulator.url}/-/emulator/${path}`, {
       method: 'POST',

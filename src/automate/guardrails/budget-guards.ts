@@ -4,10 +4,10 @@ import { isOutdated } from '#foundation/domain/known-budget.ts';
 import type { RaiseFacts } from './guard.ts';
 
 /**
- * Requires a known and recent budget, and a known spend of at most 1.1 times the budget. No operation reads the budget,
- * so any other raise is a guess. The assertion must not be older than the store, nor its amount changed without its
- * day. One of the day on which the store began, or of more than 7 days ago, requires an approval. Remedy: look up the
- * budget in the service's console, and assert it in `budget` of the account, with the day.
+ * Requires a known and recent budget, and a known spend of at most 1.1 times the budget. The assertion must not be
+ * older than the store, nor its amount changed without its day. One of the day on which the store began, or of more
+ * than 7 days ago, requires an approval. Remedy: assert the budget of the service's console in `budget` of the account,
+ * with the day.
  */
 export function knownBudget(
   facts: RaiseFacts,
@@ -36,8 +36,8 @@ function holdOf(measured: string): Hold {
 }
 
 /**
- * Requires several readings that agree, since one may be wrong, unless an operator approved the plan: 2, 15 min apart,
- * or 5 min if fewer than 3 hours are left. Remedy: wait.
+ * Requires several readings that agree, unless an operator approved the plan: 2, 15 min apart, or 5 min if fewer than 3
+ * hours are left. Remedy: wait.
  */
 export function confirmation({
   unconfirmed,

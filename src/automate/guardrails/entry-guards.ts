@@ -16,9 +16,8 @@ export function protectedLabel({ entry }: GuardedCandidate, { protectedLabels }:
 
 /**
  * Denies a resume of a run whose failure function runs, has run, or was canceled: it would repeat work that was undone.
- * A failure function that failed has compensated nothing, and no state means that the workflow has none. Only states
- * listed in `select.failureFunctionState` override this guard. Remedy: list a state there if a resume after it is
- * right.
+ * Only states listed in `select.failureFunctionState` override this guard. Remedy: list a state there if a resume after
+ * it is right.
  */
 export function failureFunction({ entry }: GuardedCandidate, rules: EntryRules): Objection | undefined {
   if (rules.action !== 'workflow-dlq.resume') return undefined;
@@ -28,18 +27,15 @@ export function failureFunction({ entry }: GuardedCandidate, rules: EntryRules):
   return onRequest && rules.failureFunctionStates.includes(state) ? undefined : { reason: state };
 }
 
-/**
- * Denies an entry that another instance has stamped: two instances that do not know each other's attempts would double
- * them. Remedy: find the other daemon, and keep only one of them.
- */
+/** Denies an entry that another instance has stamped. Remedy: find the other daemon, and keep only one of them. */
 export function otherInstance({ stampedBy }: GuardedCandidate): Objection | undefined {
   return stampedBy === undefined ? undefined : { reason: `stamped by instance ${stampedBy}` };
 }
 
 /**
- * Limits the resumes of a run (3) and spaces them with growing waits (10 m, 1 h, 6 h), across all dlqIds of the run. An
- * action that the service rejected waits as long, also a delete. A label that cannot be sent again denies the entry.
- * Remedy: find out why the run fails again before you raise `limits.attempts`.
+ * Limits the resumes of a run (3) and spaces them with growing waits (10 m, 1 h, 6 h), across all dlqIds of the run. A
+ * rejected action waits as long. A label that cannot be sent again denies the entry. Remedy: find out why the run fails
+ * again before you raise `limits.attempts`.
  */
 export function attempts(candidate: GuardedCandidate, rules: EntryRules): Objection | undefined {
   // Without this wait, rejected entries would come first in every run and keep the others waiting.
@@ -70,9 +66,9 @@ const SENDABLE = /^[!-+\--~]([ -+\--~]*[!-+\--~])?$/;
 const RESUME_BLOCKS_DELETE_MS = 86_400_000;
 
 /**
- * Prevents double actions: an id that may have had its effect is never sent again, and one run is not resumed through
- * two of its entries. An entry belongs to one policy. A run that was resumed within 24 h is not deleted. Remedy: none
- * needed; later readings resolve unknown outcomes.
+ * Prevents double actions: an id that may have had its effect is never sent again, nor a run resumed through two
+ * entries. An entry belongs to one policy. A run that was resumed within 24 h is not deleted. Remedy: none needed;
+ * later readings resolve unknown outcomes.
  */
 export function claim(candidate: GuardedCandidate, { action, now }: EntryRules): Objection | undefined {
   if (candidate.sentBefore) return { reason: 'sent before' };

@@ -9,8 +9,7 @@ const ARRIVALS_MS = 900_000;
 
 /**
  * Holds an account that had a 429 or an exhausted quota within 10 minutes, or more than a fifth of whose new failures
- * are 429: resumed runs would fail for the same reason. A raise of the budget is exempt. Remedy: raise the budget or
- * the limit of the plan, or send less.
+ * are 429. A raise of the budget is exempt. Remedy: raise the budget or the limit of the plan, or send less.
  */
 export function quota({ action, refusedAt, recentArrivals, now }: QuotaFacts): Hold | undefined {
   if (action === 'budget.raise') return undefined;
@@ -45,9 +44,8 @@ const LEAST_POPULATION = 25;
 
 /**
  * Catches a match of unexpected size: more than `limits.maxMatched` entries (resumes 10,000, deletes 200), or for
- * deletes more than 25 % of at least 25 known entries. After an outage everything matches a resume. `limits.onTrip`
- * aborts the run (deletes) or requires an approval (resumes). Remedy: read the plan. If the number is intended, approve
- * it; otherwise narrow the policy.
+ * deletes more than 25 % of at least 25 known entries. `limits.onTrip` aborts the run (deletes) or requires an approval
+ * (resumes). Remedy: read the plan. If the number is intended, approve it; otherwise narrow the policy.
  */
 export function tripwire(
   facts: MatchedFacts,
@@ -130,8 +128,8 @@ const TIMES_BASELINE = 3;
 const NEW_FAILURES_MS = 600_000;
 
 /**
- * Holds a group if more than 25 of its runs failed within 10 minutes, and more than 3 times the mean of the last 24 h:
- * resumed runs would fail as well. Remedy: repair the cause of the failures.
+ * Holds a group if more than 25 of its runs failed within 10 minutes, and more than 3 times the mean of the last 24 h.
+ * Remedy: repair the cause of the failures.
  */
 export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdict {
   if (action !== 'workflow-dlq.resume') return { allowed: matched, reason: 'not applicable', passed: true };
@@ -153,8 +151,8 @@ export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdic
 /**
  * Limits a group to the step that its campaign has reached: from 1, times 3, up to 500. Allows nothing while a step
  * settles or the group is halted (30 min, 2 h, 6 h, then audit). A resume without a campaign is a canary of one.
- * Remedy: after a halt, find out why the resumed runs fail; the next canary is sent automatically. For a group in audit
- * mode, repair the cause, then lift the halt.
+ * Remedy: find out why the resumed runs fail; the next canary is sent automatically. For a group in audit mode, then
+ * lift the halt.
  */
 export function ramp({ action, campaign, matched, now }: GroupFacts): GroupVerdict {
   if (campaign === undefined) {

@@ -7,8 +7,8 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { ReadFacts } from './guard.ts';
 
 /**
- * Requires all pages, at most 2,000, without an error or a repeated cursor: an incomplete listing says nothing about
- * the entries that it lacks. Remedy: check the account's errors. If there are too many pages, narrow `select`.
+ * Requires all pages, at most 2,000, without an error or a repeated cursor. Remedy: check the account's errors. If
+ * there are too many pages, narrow `select`.
  */
 export function incompleteRead({ complete, problem }: ReadFacts): Hold | undefined {
   if (complete) return undefined;
@@ -20,9 +20,8 @@ export function incompleteRead({ complete, problem }: ReadFacts): Hold | undefin
 }
 
 /**
- * Requires that every row meets every filter of the request: otherwise the service ignored a filter, so the listing has
- * entries that the policy did not select. Never overridden. Remedy: report it to the provider, and remove the filter
- * from `select`.
+ * Requires that every row meets every filter of the request: otherwise the service ignored a filter. Never overridden.
+ * Remedy: report it to the provider, and remove the filter from `select`.
  */
 export function filterMismatch({ entries, filter }: ReadFacts): Hold | undefined {
   for (const entry of entries) {
@@ -97,9 +96,8 @@ const TIMES = ['createdAt', 'workflowCreatedAt'] as const satisfies readonly (ke
 const TOLERATED = 0.05;
 
 /**
- * Aborts a run whose expression fails on more than 5 % of the entries: it was not written for them, so its other
- * matches mean little. An entry for which the expression is false or fails is denied. Remedy: test optional fields with
- * `has()`.
+ * Aborts a run whose expression fails on more than 5 % of the entries: it was not written for them. An entry for which
+ * the expression is false or fails is denied. Remedy: test optional fields with `has()`.
  */
 export function where({ entries, errors }: { readonly entries: number; readonly errors: number }): Hold | undefined {
   if (errors <= entries * TOLERATED) return undefined;

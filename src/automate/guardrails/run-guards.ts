@@ -5,9 +5,9 @@ import { isoTime, type Hold } from '#foundation/domain/hold.ts';
 import type { RunFacts } from './guard.ts';
 
 /**
- * Holds every run while a pause is active: the kill switch file, an operator, or the daemon itself pauses the engine or
- * a policy. A file whose existence cannot be determined counts as present. Never overridden. Remedy: find out why it
- * was paused; remove the file, or run `opsd unpause --reason TEXT`.
+ * Holds every run while a pause is active: by the kill switch file, an operator, or the daemon itself. A file whose
+ * existence cannot be determined counts as present. Never overridden. Remedy: find out why it was paused; remove the
+ * file, or run `opsd unpause --reason TEXT`.
  */
 export function killSwitch({ paused }: RunFacts): Hold | undefined {
   if (paused === undefined) return undefined;
@@ -16,8 +16,8 @@ export function killSwitch({ paused }: RunFacts): Hold | undefined {
 }
 
 /**
- * Allows one executor for each store: a second one would repeat the actions of the first. Also holds every run if the
- * store file is damaged, moved, or removed. Never overridden. Remedy: stop the other daemon, or restore the store.
+ * Allows one executor for each store. Also holds every run if the store file is damaged, moved, or removed. Never
+ * overridden. Remedy: stop the other daemon, or restore the store.
  */
 export function lease({ leaseLost }: RunFacts): Hold | undefined {
   if (leaseLost === undefined) return undefined;
@@ -29,10 +29,9 @@ export function lease({ leaseLost }: RunFacts): Hold | undefined {
 }
 
 /**
- * Holds a run unless the service has responded and the local clock differs from its `Date` by at most 60 s: every time
- * limit depends on it. Without a `Date`, the clock must agree with the time elapsed since the start. Never overridden.
- * Remedy: correct the clock; the next response that confirms it ends the hold. If the service sends no `Date`, restart
- * the daemon.
+ * Holds a run unless the service has responded and the local clock differs from its `Date` by at most 60 s. Without a
+ * `Date`, the clock must agree with the time elapsed since the start. Never overridden. Remedy: correct the clock. If
+ * the service sends no `Date`, restart the daemon.
  */
 export function clock({ clockSkewMs }: RunFacts): Hold | undefined {
   const measured =
@@ -56,8 +55,8 @@ export function window({ opensAt }: RunFacts): Hold | undefined {
 }
 
 /**
- * Requires all preconditions to be true: an unknown one holds the run like a false one. Remedy: check the fact that it
- * uses. If the fact is unknown, its collector fails.
+ * Requires all preconditions to be true: an unknown one holds the run too. Remedy: check the fact that it uses. If it
+ * is unknown, its collector fails.
  */
 export function precondition({ unmet }: RunFacts): Hold | undefined {
   if (unmet.length === 0) return undefined;
@@ -88,10 +87,7 @@ export function minInterval({ lastIntentAt, minInterval, now }: RunFacts): Hold 
 
 const COOL_DOWN_MS = 3_600_000;
 
-/**
- * Holds the next prune for 1 h after one whose result is unknown: that prune may still be deleting. Remedy: wait, and
- * compare the number of messages in the DLQ with the expected number.
- */
+/** Holds the next prune for 1 h after one whose result is unknown: that prune may still be deleting. Remedy: wait. */
 export function coolDown({ lastUnknownAt, now }: RunFacts): Hold | undefined {
   if (lastUnknownAt === undefined || now - lastUnknownAt >= COOL_DOWN_MS) return undefined;
   return {

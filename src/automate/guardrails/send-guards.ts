@@ -53,8 +53,8 @@ export function mode({ mode, reducedBy }: AuthorityFacts): Hold | undefined {
 }
 
 /**
- * Keeps a new or widened delete policy in audit for 3 runs, so that someone sees its deletes. An operator who approves
- * the plan has seen them. Remedy: review the audit runs.
+ * Keeps a new or widened delete policy in audit for 3 runs, unless an operator approves the plan. Remedy: review the
+ * audit runs.
  */
 export function probation({ mode, isApproved, probationLeft }: AuthorityFacts): Hold | undefined {
   if (mode === 'approve' || isApproved || probationLeft <= 0) return undefined;
@@ -67,8 +67,7 @@ export function probation({ mode, isApproved, probationLeft }: AuthorityFacts): 
 
 /**
  * Waits for an operator's approval in mode `approve`, and for each plan that needs approval. Rejected actions are not
- * presented again before the rejected plan would have expired. A pending plan expires at once if its policy needs no
- * approval any more, or if none of its entries is left. Remedy: read the plan, then approve or reject it.
+ * presented again before the rejected plan would have expired. Remedy: read the plan, then approve or reject it.
  */
 export function approval({ mode, isApproved, needsApproval }: AuthorityFacts): Hold | undefined {
   if (isApproved || (needsApproval === undefined && mode !== 'approve')) return undefined;
@@ -81,8 +80,7 @@ export function approval({ mode, isApproved, needsApproval }: AuthorityFacts): H
 
 /**
  * Pauses the engine if the service acted on more entries than the request named or allowed: it read the request
- * differently, so it would do the same with the next one. Remedy: compare the action with the service, then run `opsd
- * unpause --reason TEXT`.
+ * differently. Remedy: compare the action with the service, then run `opsd unpause --reason TEXT`.
  */
 export function exceededRequest({ asked, done }: { readonly asked: number; readonly done: number }): Hold | undefined {
   if (done <= asked) return undefined;

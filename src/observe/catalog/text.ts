@@ -18,15 +18,22 @@ export function catalogMarkdown(): string {
   return sections.join('\n');
 }
 
+/** What the name, the heading or the introduction of the list says. */
+const GIVEN =
+  /^Unix timestamp (?:of (?:the )?)?|, (?:else 0|always 1|summed from (?:settled points of the statistics|increases of the monthly total))(?=$|:)/g;
+
 function listed(name: MetricName): string {
   const { type, help } = specOf(name);
   const labels = labelNamesOf(name);
   const named = labels.length === 0 ? name : `${name}{${labels.join(',')}}`;
   const first = help
     .split(/\. (?=[A-Z])|; /)[0]!
+    .replace(/\.$/, '')
     .replaceAll(/ \([^)]*\)/g, '')
-    .replace(/,? in (?:seconds|bytes|US dollars)(?=$|\.$|,)/, '');
-  return `- \`${named}\`${type === 'histogram' ? ' (histogram)' : ''}: ${first.replace(/\.$/, '')}\n`;
+    .replace(/,? in (?:seconds|bytes|US dollars)(?=$|,)/, '')
+    .replace(GIVEN, '')
+    .replace(/^[a-z]/, (letter) => letter.toUpperCase());
+  return `- \`${named}\`${type === 'histogram' ? ' (histogram)' : ''}: ${first}\n`;
 }
 
 /** Returns one line per metric with aligned columns and a heading above each family, for line-based programs. */

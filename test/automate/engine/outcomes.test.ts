@@ -25,7 +25,7 @@ test.each(GUARDS)('docs/guards.md says if an objection of $name defers the run',
 
 test('docs/policy-runs.md has every outcome, and no other', () => {
   const table = doc('policy-runs.md').split('## Outcomes of a run')[1]!.split('## ')[0]!;
-  const named = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, outcome]) => outcome);
+  const named = [...table.matchAll(/^- `(\w+)`: /gm)].map(([, outcome]) => outcome);
   expect(new Set(named)).toEqual(new Set<string | undefined>(RUN_OUTCOMES));
 });
 
