@@ -211,6 +211,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'automate/ledger',
     'operate/http',
     'operate/operations',
+    'operate/deploys',
     'operate/situation',
     'operate/contract',
   ],
@@ -237,7 +238,18 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operate/situation',
     'operate/show',
   ],
-  'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'observe/canary', 'automate/ledger', 'operate/http', SETTINGS],
+  // Reports of deploys, from the hook and from the API.
+  'operate/deploys': [DOMAIN, PLATFORM, EVENTS, 'automate/ledger', 'operate/http', 'operate/contract'],
+  'operate/hooks': [
+    DOMAIN,
+    PLATFORM,
+    EVENTS,
+    'observe/canary',
+    'automate/ledger',
+    'operate/http',
+    'operate/deploys',
+    SETTINGS,
+  ],
   'operate/notifications': [DOMAIN, PLATFORM, EVENTS, SETTINGS],
   cli: [
     DOMAIN,

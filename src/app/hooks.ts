@@ -27,6 +27,8 @@ export function apiTokens({ server }: Config, events: EventBus): ApiToken[] {
 
 /** Alertmanagers and accounts with open hooks. */
 export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
+  const optionalCredential = (credential: string, value: string | undefined, file: string | undefined) =>
+    value === undefined && file === undefined ? undefined : credentialOf(events, { credential }, value, file);
   /** Check of the signatures of an account; undefined without signing keys. */
   const signatureOf = (account: string): CallbackHook['signature'] => {
     const { signingKeys, signingKeysFile, url } = hooks.callbacks[account] ?? {};
@@ -36,7 +38,13 @@ export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
       url,
     };
   };
+  const { token, tokenFile, signingKeys, signingKeysFile } = hooks.deploy ?? {};
+  const deploy = {
+    token: optionalCredential('hooks.deploy.token', token, tokenFile),
+    signingKeys: optionalCredential('hooks.deploy.signingKeys', signingKeys, signingKeysFile),
+  };
   return {
+    ...(hooks.deploy !== undefined && { deploy }),
     alertmanager: new Map(
       Object.entries(hooks.alertmanager).map(([name, { token, tokenFile, withoutAccount }]) => [
         name,

@@ -118,6 +118,7 @@ async function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<Run
     ledger: storage.ledger,
     security: security.hooks,
     canaries: () => generation().canaries?.inbox,
+    accounts: () => generation().whole.accounts.map(({ name }) => name),
     // A hook arrives at any replica.
     policies: () => generation().allPolicies.filter(({ mode }) => mode !== 'off'),
     run: (...asked: Parameters<Generation['policies']['runSoon']>) =>

@@ -15,7 +15,10 @@ export interface CommandAnswer extends Pick<Shown, 'code'> {
 }
 
 interface DaemonCommand extends Omit<Command, 'options' | 'run'> {
-  /** Options in addition to those of the daemon and of the output. With `watch`, `answer` is called repeatedly. */
+  /**
+   * Options in addition to those of the daemon and of the output. With `watch`, `answer` is called repeatedly. A `url` of
+   * its own leaves the daemon's address to `OPSD_URL`.
+   */
   readonly options?: Command['options'];
   /** Absent if the command requires a running daemon. */
   readonly needs?: DirectNeeds;
@@ -26,11 +29,12 @@ interface DaemonCommand extends Omit<Command, 'options' | 'run'> {
 export function daemonCommand({ options, needs, answer, ...command }: DaemonCommand): Command {
   return {
     ...command,
-    options: { ...options, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
+    options: { ...options, ...DAEMON_OPTIONS, ...options, output: OUTPUT_OPTION },
     run(call) {
       const format = outputFormat(call.values);
       let found: Promise<DaemonCall> | undefined;
-      const daemon = () => (found ??= findDaemon(call, needs));
+      const where = options?.['url'] === undefined ? call : { ...call, values: { ...call.values, url: undefined } };
+      const daemon = () => (found ??= findDaemon(where, needs));
       return showOrWatch(call, async () => {
         const { data, text, note, code } = await answer(call, daemon);
         if (format !== 'table') return { text: await dataText(format, data), code };

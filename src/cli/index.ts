@@ -54,6 +54,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly ListedCommand[]>> 
     { name: 'approve', load: async () => (await import('./commands/decide.ts')).approveCommand },
     { name: 'reject', load: async () => (await import('./commands/decide.ts')).rejectCommand },
     { name: 'cancel', load: async () => (await import('./commands/cancel.ts')).cancelCommand },
+    { name: 'deploy', load: async () => (await import('./commands/deploy.ts')).deployCommand },
     { name: 'pause', load: async () => (await import('./commands/pause.ts')).pauseCommand },
     { name: 'unpause', load: async () => (await import('./commands/unpause.ts')).unpauseCommand },
   ],

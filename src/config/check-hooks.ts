@@ -21,7 +21,7 @@ export function checkHooks(root: Place): Fault[] {
       if (typeof account.value === 'string') addUnknown(account, account.value);
     }
   }
-  const kinds = ['alertmanager', 'callbacks']
+  const kinds = ['alertmanager', 'callbacks', 'deploy']
     .map((kind) => placeAt(hooks, [kind]))
     .filter((kind) => kind?.entries !== undefined && kind.entries.size > 0);
   const listen = placeAt(hooks, ['listen']);
@@ -36,7 +36,7 @@ export function checkHooks(root: Place): Fault[] {
     kinds.length === 0 &&
     !itemsAt(root, 'accounts').some((account) => itemsAt(account, 'canaries').length > 0)
   ) {
-    const help = 'add hooks.alertmanager, hooks.callbacks or canaries, or remove it';
+    const help = 'add hooks.alertmanager, hooks.callbacks, hooks.deploy or canaries, or remove it';
     faults.push(faultAtKey(listen, { message: 'not used: no hook is configured', help, severity: 'warning' }));
   }
   return faults;

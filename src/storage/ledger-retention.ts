@@ -50,6 +50,7 @@ const SMALL = [
   'DELETE FROM pauses WHERE lifted_at < ?',
   'DELETE FROM triggers WHERE at < ?',
   'DELETE FROM alerts WHERE is_firing = 0 AND at < ?',
+  'DELETE FROM deploys WHERE at < ?',
   'DELETE FROM dead_letters WHERE learned_at < ?',
   'DELETE FROM operation_claims WHERE operation_id IN (SELECT id FROM operations WHERE at < ?)',
   'DELETE FROM operations WHERE at < ?',

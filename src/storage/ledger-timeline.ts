@@ -4,6 +4,7 @@ import { DELIVERY_DURATION_BOUNDS } from '#foundation/domain/delivery-durations.
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Timeline, TimelinePoint, TimelineQuery, TimelineReader } from '#automate/ledger/timeline.ts';
 import { all, get, records, type Dialect, type Row, type Work } from './database.ts';
+import { deployOf, selectDeploys } from './ledger-deploys.ts';
 import type { Journal } from './ledger-journal.ts';
 
 const MINUTE_MS = 60_000;
@@ -49,6 +50,7 @@ export function timelineQueries({ members }: Dialect) {
 
 export function createTimeline({ database }: Pick<Journal, 'database'>): TimelineReader {
   const queries = timelineQueries(database.dialect);
+  const deploys = selectDeploys(database.dialect);
 
   function* read({ accounts, from, to, stepMs }: TimelineQuery): Work<Timeline> {
     const names = JSON.stringify(accounts.map(({ name }) => name));
@@ -77,6 +79,7 @@ export function createTimeline({ database }: Pick<Journal, 'database'>): Timelin
       })),
       campaigns: yield* records<Campaign>(queries.campaigns, from),
       pauses: yield* all<Pause>(queries.pauses, from),
+      deploys: (yield* all(deploys, names, from)).map(deployOf),
     };
   }
 

@@ -26,7 +26,7 @@ export const selectPendingTriggers = ({ members, position }: Dialect): string =>
     ) THEN 1 ELSE 0 END AS is_firing
   FROM triggers t WHERE policy IN ${members('?1')} AND pending IS NOT NULL ORDER BY at, key`;
 
-const INSERT_TRIGGER = `INSERT INTO triggers (policy, key, account, at, pending) VALUES (?, ?, ?, ?, ?)
+export const INSERT_TRIGGER = `INSERT INTO triggers (policy, key, account, at, pending) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (policy, key) DO NOTHING`;
 const END_TRIGGER = 'UPDATE triggers SET pending = NULL WHERE policy = ? AND key = ? AND pending IS NOT NULL';
 /** Reads only the index of the pending triggers, since the table also has those of the last 400 days. */

@@ -168,6 +168,13 @@ export const TABLES = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX alerts_firing ON alerts (name) WHERE is_firing = 1;
 
+  -- parts is a JSON list of URL prefixes and hosts.
+  CREATE TABLE deploys (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL, parts TEXT NOT NULL, version TEXT NOT NULL, url TEXT,
+    at INTEGER NOT NULL, is_rollback INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX deploys_at ON deploys (account, at);
+
   CREATE TABLE dead_letters (
     account TEXT NOT NULL, dlq_id TEXT NOT NULL, learned_at INTEGER NOT NULL, record TEXT NOT NULL,
     PRIMARY KEY (account, dlq_id)

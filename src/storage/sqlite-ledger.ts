@@ -8,6 +8,7 @@ import { createCampaigns } from './ledger-campaigns.ts';
 import { createCaps, type Caps } from './ledger-caps.ts';
 import { createCounters } from './ledger-counters.ts';
 import { createDeadLetters } from './ledger-dead-letters.ts';
+import { createDeploys } from './ledger-deploys.ts';
 import { createHistory } from './ledger-history.ts';
 import { createIntents } from './ledger-intents.ts';
 import { createJournal, type Journal } from './ledger-journal.ts';
@@ -70,6 +71,7 @@ function ledgerOf(parts: Parts, isOwn: (account: string) => boolean): SqliteLedg
     ...createPlans(journal, isOwn),
     ...createTriggers(journal),
     ...createDeadLetters(journal),
+    ...createDeploys(journal),
     ...createPolicyState(journal),
     ...createAcknowledgments(journal),
     ...createCounters(journal),

@@ -65,7 +65,7 @@ describe('the JSON Schema', () => {
 
   test('marks secrets', () => {
     const secrets = all.filter(([path]) => /\.(?:token|actionToken|password|signingKeys)$/.test(path));
-    expect(secrets).toHaveLength(11);
+    expect(secrets).toHaveLength(13);
     expect(secrets.filter(([, node]) => node.writeOnly !== true)).toEqual([]);
   });
 });

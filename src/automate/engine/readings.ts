@@ -1,4 +1,5 @@
 /** Readings of the engine for metrics, apart from the policies, taken at once. */
+import { DEPLOY_ARMS_MS } from '#foundation/domain/deploy.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { CapLimit } from '../ledger/intents.ts';
 import { capLimits, capUse, type PolicyLimit } from './decide/caps.ts';
@@ -11,16 +12,18 @@ export async function readEngine(deps: EngineParts): Promise<EngineReadings> {
   const scopes = ['engine', ...policies.map(({ name }) => policyScope(name))];
   const lost = await deps.ledger.leaseLost(...deps.accounts.keys());
   return deps.ledger.view(async (ledger) => {
-    const [unknown, pending, oldestIntentAt, caps, paused] = await Promise.all([
+    const [unknown, pending, oldestIntentAt, caps, paused, deploys] = await Promise.all([
       ledger.unknownOutcomes(),
       ledger.storedPlans(['pending'], clock.now()),
       ledger.oldestOpenAt(),
       capsOf(deps, ledger),
       authority.arePaused(scopes, ledger),
+      ledger.deploys([...deps.accounts.keys()], clock.now() - DEPLOY_ARMS_MS),
     ]);
     return {
       unknownOutcomes: unknown.values().reduce((sum, count) => sum + count, 0),
       oldestIntentAt,
+      deploys: deploys.filter(({ isRollback }) => !isRollback),
       approvals: pending.map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
       caps,
       paused,

@@ -5,7 +5,7 @@
  *
  * A campaign is half-open from its first halt until a step is verified: `halts` is above 0.
  */
-import type { Campaign } from '#foundation/domain/campaign.ts';
+import { isReopening, type Campaign } from '#foundation/domain/campaign.ts';
 
 /** Part of a policy's ramp that the campaign uses. `settle` is in milliseconds. */
 export interface Growth {
@@ -146,18 +146,25 @@ function halt(
   const halts = campaign.halts + 1;
   const breaker = breakers[halts - 1];
   const halted = { ...campaign, halts, size: 1, haltedAt: now };
+  // No time repairs what a deploy was to repair.
+  if (campaign.deploy !== undefined) {
+    return { ...halted, state: 'halted', reason: `not fixed by ${campaign.deploy.version}: ${reason}` };
+  }
   if (breaker === undefined) {
     return { ...halted, state: 'audit', reason: `${halts} halts in a row, the last: ${reason}` };
   }
   return { ...halted, state: 'halted', until: now + breaker, reason };
 }
 
+/** Begins again for another deploy, with one canary: earlier results are about what was replaced. */
+export function rearmed(campaign: Campaign, deploy: NonNullable<Campaign['deploy']>): Campaign {
+  if (campaign.deploy?.id === deploy.id || campaign.state === 'settling') return campaign;
+  return { ...waitsForNothing(campaign), state: 'ready', size: 1, recent: [], halts: 0, deploy };
+}
+
 /** Lets one canary go once the breaker's open time has passed. Results from before the halt no longer count. */
 export function reopen(campaign: Campaign, now: number): Campaign {
-  const { state, until = now } = campaign;
-  return state === 'halted' && now >= until
-    ? { ...waitsForNothing(campaign), state: 'ready', size: 1, recent: [] }
-    : campaign;
+  return isReopening(campaign, now) ? { ...waitsForNothing(campaign), state: 'ready', size: 1, recent: [] } : campaign;
 }
 
 /** Lifts a halt or the fallback to audit at an operator's command: one canary may go, and the halts count from 0. */

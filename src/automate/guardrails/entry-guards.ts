@@ -33,6 +33,23 @@ export function otherInstance({ stampedBy }: GuardedCandidate): Objection | unde
 }
 
 /**
+ * For a policy with `on.deploy`: denies an entry without a deploy that is about it, that failed after the deploy, or
+ * whose deploy was rolled back. Remedy: deploy a fix, and report it.
+ */
+export function deploy(
+  { entry, deploy: last }: GuardedCandidate,
+  { now, afterDeploy }: EntryRules,
+): Objection | undefined {
+  if (last === undefined) return undefined;
+  if (last === null) return { reason: 'no deploy is about it' };
+  const { version, at, isRollback } = last;
+  if (isRollback) return { reason: `the deploy of ${version} was a roll-back` };
+  if (entry.createdAt >= at) return { reason: `failed after the deploy of ${version}` };
+  const until = at + afterDeploy;
+  return now < until ? { reason: `waits after the deploy of ${version}`, until } : undefined;
+}
+
+/**
  * Limits the resumes of a run (3) and spaces them with growing waits (10 m, 1 h, 6 h), across all dlqIds of the run. A
  * rejected action waits as long. A label that cannot be sent again denies the entry. Remedy: find out why the run fails
  * again before you raise `limits.attempts`.
@@ -51,7 +68,10 @@ export function attempts(candidate: GuardedCandidate, rules: EntryRules): Object
     return { reason: 'a label cannot be sent again together with the stamp' };
   }
   // An attempt that only the stamp records was made before the run failed again.
-  return waiting('backing off', attempts, candidate.lastAttemptAt ?? entry.createdAt, rules) ?? refused;
+  const last = candidate.lastAttemptAt ?? entry.createdAt;
+  // What failed then has been replaced since.
+  const isReplaced = (candidate.deploy?.at ?? -Infinity) > last;
+  return (isReplaced ? undefined : waiting('backing off', attempts, last, rules)) ?? refused;
 }
 
 function waiting(reason: string, times: number, last: number, { now, backoff }: EntryRules): Objection | undefined {

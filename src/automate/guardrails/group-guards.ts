@@ -1,4 +1,5 @@
 /** Guards of the account, of all matched entries, and of groups of entries. */
+import { counted } from '#foundation/domain/counted.ts';
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import { DESTINATION_RULES, isFailing, isHealthy as isDelivering } from '#foundation/domain/destination-state.ts';
 import { isoTime, trendOfAmounts, trendOfShares, type Hold } from '#foundation/domain/hold.ts';
@@ -97,12 +98,12 @@ export function destination(facts: GroupFacts): GroupVerdict {
   return { allowed: 0, reason, passed: false, hold: failureHold(facts, deliveries) };
 }
 
-function failureHold({ group, destination: host = group }: GroupFacts, deliveries: Deliveries): Hold {
+function failureHold({ group, destination: host = group, deliveriesMs }: GroupFacts, deliveries: Deliveries): Hold {
   const { delivered, all, isPartial = false } = deliveries;
   return {
-    measured: `${host} delivered ${delivered} of ${isPartial ? 'at least ' : ''}${all} attempts in the last 15 minutes`,
+    measured: `${host} delivered ${delivered} of ${isPartial ? 'at least ' : ''}${all} attempts in the last ${counted(Math.ceil(deliveriesMs / 60_000), 'minute')}`,
     needed: `resumes begin at ${DESTINATION_RULES.healthyPercent} %`,
-    windowMs: WINDOW_MS,
+    windowMs: deliveriesMs,
     trend: deliveriesTrend(deliveries),
     remedy: 'repair the destination',
   };
@@ -182,7 +183,7 @@ function campaignHold(campaign: Campaign, now: number): Hold {
     case 'halted': {
       return {
         measured: `halted: ${reason}`,
-        needed: 'then one canary must succeed',
+        needed: `${campaign.deploy === undefined ? 'then' : 'after the next deploy'} one canary must succeed`,
         trend,
         remedy: 'find out why the resumed runs fail',
       };

@@ -4,6 +4,7 @@
  * the point in the run at which the engine calls it.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
+import type { Deploy } from '#foundation/domain/deploy.ts';
 import type { Hold } from '#foundation/domain/hold.ts';
 import type { BudgetDoubt, BudgetFacts, KnownBudget } from '#foundation/domain/known-budget.ts';
 import type { ActionType, PlanCap, PolicyMode, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
@@ -139,6 +140,8 @@ export interface Candidate<E extends GuardedEntry = WorkflowDlqEntry> {
   readonly lineageTaken: boolean;
   /** Policy of higher precedence that selects this entry. Precedence: hold, protect, resume, delete. */
   readonly ownedBy?: string;
+  /** For policies that wait for a deploy: the last one that is about this entry, null if there is none. */
+  readonly deploy?: Pick<Deploy, 'version' | 'at' | 'isRollback'> | null;
   /** For deletes: epoch milliseconds when this policy first matched the entry. */
   readonly firstMatchedAt?: number;
 }
@@ -153,6 +156,8 @@ export interface EntryRules {
   readonly maxAttempts: number;
   /** Milliseconds of wait after the first resume, the second, and so on. The last value applies to all later ones. */
   readonly backoff: readonly number[];
+  /** Milliseconds between a deploy and the first action; 0 for policies that wait for none. */
+  readonly afterDeploy: number;
   /** For deletes: milliseconds between the first match and the delete. */
   readonly grace: number;
 }
@@ -202,8 +207,10 @@ export interface GroupFacts {
   readonly destination?: string;
   /** Entries of the group that earlier guards allow. */
   readonly matched: number;
-  /** Messages to the group's destination that ended in the last 15 minutes; absent if unknown. */
+  /** Attempts to the group's destination that ended in the window; absent if unknown. */
   readonly deliveries?: Deliveries;
+  /** Window in milliseconds: 15 minutes, or the time since a deploy. */
+  readonly deliveriesMs: number;
   /**
    * Entries of the group that failed in the last 10 minutes, those of them in the last 5 minutes, and the average per 10
    * minutes over the last 24 hours.

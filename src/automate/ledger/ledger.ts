@@ -6,6 +6,7 @@
 import type { Acknowledgments } from './acknowledgments.ts';
 import type { Counters } from './counters.ts';
 import type { Campaigns } from './campaigns.ts';
+import type { DeployInbox, Deploys } from './deploys.ts';
 import type { History } from './history.ts';
 import type { Intents } from './intents.ts';
 import type { Operations } from './operations.ts';
@@ -35,6 +36,8 @@ export interface Ledger
     Operations,
     SignalInbox,
     Signals,
+    DeployInbox,
+    Deploys,
     Acknowledgments,
     Counters,
     TimelineReader,

@@ -1,5 +1,6 @@
 /** Reader of the history of an account: sums of its log, highest values of its readings, and its repairs. */
 import type { Campaign } from '#foundation/domain/campaign.ts';
+import type { Deploy } from '#foundation/domain/deploy.ts';
 import type { Pause } from './pauses.ts';
 
 export interface TimelineQuery {
@@ -49,6 +50,8 @@ export interface Timeline {
   /** Campaigns and pauses of all accounts that began in the period, newest first, at most 100 each. */
   readonly campaigns: readonly Campaign[];
   readonly pauses: readonly Pause[];
+  /** Deploys of the accounts in the period, newest first. */
+  readonly deploys: readonly Deploy[];
 }
 
 export interface TimelineReader {

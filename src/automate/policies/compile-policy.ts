@@ -14,11 +14,13 @@ import {
 import { compileExpression } from './expression.ts';
 import type { Policy, PolicyLimits, PolicyWhen, Precondition, Where } from './policy.ts';
 import { scopeOf } from './policy-scope.ts';
-import { isOf, type PolicySettings, type SettingsOf } from './settings.ts';
+import { isOf, resumeWhere, type PolicySettings, type SettingsOf } from './settings.ts';
 import { daysOf, minutesOf } from './window.ts';
 
 const MINUTE_MS = 60_000;
 /** Default intervals: repairs run often, since the budget changes slowly. */
+/** Default time for a new version to start everywhere. */
+const AFTER_DEPLOY_MS = 2 * MINUTE_MS;
 const EVERY_MS = { 'workflow-dlq.resume': 5 * MINUTE_MS, 'budget.raise': 15 * MINUTE_MS } as const;
 
 /**
@@ -37,7 +39,7 @@ export function compilePolicy(settings: PolicySettings, source: string): Policy 
         retries: action.retries,
         flowControlIfAbsent: enabled ? { key, ...flowControl, period: period / 1_000 } : undefined,
       },
-      where: whereOf(settings, source, WORKFLOW_ENTRY),
+      where: whereOf({ ...settings, where: resumeWhere(settings) }, source, WORKFLOW_ENTRY),
       filter: (now) => ({ ...times(select, now), ...filtersOf(select) }),
       failureFunctionStates: select.failureFunctionState ?? [],
       ramp,
@@ -104,6 +106,7 @@ function whenOf(settings: PolicySettings): PolicyWhen {
   const timer = schedule === undefined ? every !== undefined && { every } : { cron: schedule, timezone };
   if (on?.alert !== undefined) return { ...timer, alert: on.alert };
   if (on?.failureCallback !== undefined) return { ...timer, failureCallback: true };
+  if (on?.deploy !== undefined) return { ...timer, afterDeploy: on.after ?? AFTER_DEPLOY_MS };
   if (timer !== false) return timer;
   const fallback = EVERY_MS[settings.action.type as keyof typeof EVERY_MS];
   return on?.hand !== undefined || fallback === undefined ? { byHand: true } : { every: fallback };

@@ -1,6 +1,6 @@
 /** Scope of a policy: all settings that decide what it is allowed to act on, by the direction that makes them narrower. */
 import type { PolicyScope } from './scope.ts';
-import { isOf, type PolicySettings } from './settings.ts';
+import { isOf, resumeWhere, type PolicySettings } from './settings.ts';
 
 export function scopeOf(settings: PolicySettings): PolicyScope {
   const { failedWithin, failedBefore, ...select } = { ...settings.select } as Selects;
@@ -16,7 +16,8 @@ export function scopeOf(settings: PolicySettings): PolicyScope {
     same: {
       account: settings.account,
       action: settings.action.type,
-      ...('where' in settings && { where: settings.where.trim() }),
+      ...(isResume ? { where: resumeWhere(settings).trim() } : 'where' in settings && { where: settings.where.trim() }),
+      ...(settings.on?.deploy !== undefined && { deploy: true }),
       ...Object.fromEntries(widening.map(([key, values]) => [key, values.map(String).toSorted(byCode).join()])),
       ...own.same,
     },

@@ -27,7 +27,10 @@ type PolicyTimer = { readonly every: number } | { readonly cron: string; readonl
 
 type PolicyEvent =
   /** Name of the alert in Alertmanager's webhook. */
-  { readonly alert: string } | { readonly failureCallback: true };
+  | { readonly alert: string }
+  | { readonly failureCallback: true }
+  /** Milliseconds that entries wait after a deploy. The policy acts only on entries that failed before one. */
+  | { readonly afterDeploy: number };
 
 export type PolicyWhen = PolicyTimer | PolicyEvent | (PolicyTimer & PolicyEvent) | { readonly byHand: true };
 

@@ -74,6 +74,14 @@ const select = <T extends z.ZodMiniType>(schema: T): T =>
   described('Filters of the request to the service. Each filter narrows the selection.', schema);
 const limits = <T extends z.ZodMiniObject>(schema: T) => settingsBlock('Limits; all are finite.', schema);
 
+const TRANSIENT = 'entry.cause == "transient"';
+const PERMANENT = 'entry.cause == "permanent"';
+
+/** Returns the `where` of a resume. No clock repairs a permanent failure, but a deploy can. */
+export function resumeWhere({ where, on }: Pick<SettingsOf<'workflow-dlq.resume'>, 'where' | 'on'>): string {
+  return where ?? (on?.deploy === undefined ? TRANSIENT : `${TRANSIENT} || ${PERMANENT}`);
+}
+
 const ENTRY_WHERE = 'CEL expression over `entry` that an entry must meet.';
 
 /** Schema of one action. @param mustBeSaid true if no default interval suits every policy */
@@ -86,7 +94,7 @@ const MAX_AMPLIFICATION = 20;
 const resumeSettings = (keys: Keys) =>
   policyOf(keys, false, {
     select: select(workflowDlqSelect()),
-    where: defaulted(ENTRY_WHERE, someText, 'entry.cause == "transient"'),
+    where: optional(`${ENTRY_WHERE} Default: \`${TRANSIENT}\`; with \`on.deploy\` also \`${PERMANENT}\`.`, someText),
     action: action(resumeAction()),
     limits: limits(resumeLimits()),
     ramp: settingsBlock(

@@ -1,11 +1,13 @@
 /** Settings that say when a policy runs, and when it is allowed to act. */
 import * as z from 'zod/mini';
-import { crossCheck, defaulted, optional, someText } from '#foundation/settings/blocks.ts';
+import { crossCheck, durationSetting, optional, defaulted, someText } from '#foundation/settings/blocks.ts';
 import { refineSchedule, scheduleKeys, timezone } from '#foundation/settings/schedule.ts';
 import { daysOf, minutesOf } from './window.ts';
 
 const written = (what: string) =>
   optional(what, z.literal(true, 'expected true; remove the key instead of setting it to false'));
+
+const EVENTS = ['alert', 'failureCallback', 'deploy', 'hand'] as const;
 
 const onSettings = () =>
   z
@@ -15,22 +17,25 @@ const onSettings = () =>
         someText,
       ),
       failureCallback: written('Run after failure callbacks.'),
+      deploy: written('Run after a deploy, and act only on entries that failed before it and that it is about.'),
+      after: optional('Time between a deploy and the run. Default: 2m.', durationSetting({ max: '1d' })),
       hand: written('Run only at an operator’s command.'),
     })
     .check(
       crossCheck((value, context) => {
-        const given = ['alert', 'failureCallback', 'hand'].filter(
-          (key) => value[key as keyof typeof value] !== undefined,
-        );
+        const given = EVENTS.filter((key) => value[key] !== undefined);
+        if (value.after !== undefined && value.deploy === undefined) {
+          context.addIssue({ code: 'custom', path: ['after'], message: 'requires deploy: true' });
+        }
         if (given.length === 1) return;
         const message =
           given.length === 0
-            ? 'no event; add alert: NAME, failureCallback: true or hand: true'
+            ? 'no event; add alert: NAME, failureCallback: true, deploy: true or hand: true'
             : `${given.join(' and ')} exclude each other; remove one of them, or write two policies`;
         context.addIssue({
           code: 'custom',
           message,
-          ...(given.length === 0 && { params: { missing: ['alert', 'failureCallback', 'hand'] } }),
+          ...(given.length === 0 && { params: { missing: [...EVENTS] } }),
         });
       }),
     );
@@ -76,7 +81,8 @@ interface When {
   readonly every?: number;
   readonly schedule?: string;
   readonly timezone?: string;
-  readonly on?: { readonly hand?: true };
+  readonly on?: { readonly hand?: true; readonly deploy?: true };
+  readonly action?: { readonly type?: string };
 }
 
 /** @param mustBeSaid true if no default interval suits every policy */
@@ -87,6 +93,10 @@ export function refineWhen(mustBeSaid: boolean) {
     if (value.on?.hand !== undefined && given.length > 0) {
       const message = `${given.join(', ')} and on.hand exclude each other; remove one of them`;
       context.addIssue({ code: 'custom', path: ['on', 'hand'], message });
+    }
+    if (value.on?.deploy !== undefined && value.action?.type !== 'workflow-dlq.resume') {
+      const message = 'only workflow-dlq.resume can wait for a deploy';
+      context.addIssue({ code: 'custom', path: ['on', 'deploy'], message });
     }
     if (mustBeSaid && given.length === 0 && value.on === undefined) {
       context.addIssue({

@@ -9,6 +9,7 @@ export function whenText(when: PolicyWhen): string {
     'cron' in when && `${when.cron} ${when.timezone}`,
     'alert' in when && `on alert ${when.alert}`,
     'failureCallback' in when && 'on failure callbacks',
+    'afterDeploy' in when && `${formatDuration(when.afterDeploy)} after a deploy`,
   ];
   return parts.filter((part) => part !== false).join(', and ');
 }

@@ -24,10 +24,12 @@ export interface Campaign {
   readonly begunAt: number;
   /** Epoch milliseconds when the last action of the current step was sent. */
   readonly sentAt?: number;
-  /** Epoch milliseconds. `settling`: the step is not judged earlier. `halted`: the breaker stays open until then. */
+  /** Epoch milliseconds. `settling`: the step is not judged earlier. `halted`: the breaker stays open until then; absent: until the next deploy. */
   readonly until?: number;
   /** Milliseconds of `ramp.settle` that an operator set for the current step. Absent: the policy's own. */
   readonly settle?: number;
+  /** Deploy after which the campaign began, or began again. Absent for policies that wait for no deploy. */
+  readonly deploy?: { readonly id: number; readonly version: string };
   /** Number of consecutive halts without a verified step in between. */
   readonly halts: number;
   /** Last results, oldest first, at most 50. True means verified. */
@@ -44,6 +46,11 @@ export interface Campaign {
   readonly haltedAt?: number;
   /** Reason for the halt or fallback. */
   readonly reason?: string;
+}
+
+/** Returns true if a halt has lasted its time. After a deploy that fixed nothing it lasts until the next one. */
+export function isReopening({ state, until, deploy }: Campaign, now: number): boolean {
+  return state === 'halted' && now >= (until ?? (deploy === undefined ? now : Infinity));
 }
 
 /** Actions of one step of a campaign, and their last outcomes. Times are epoch milliseconds. */

@@ -1,4 +1,6 @@
 /** Readings of the engine for the metrics, without its policies. Times are epoch milliseconds. */
+import type { Deploy } from './deploy.ts';
+
 export interface EngineReadings {
   /** Number of actions whose outcome is unknown. */
   readonly unknownOutcomes: number;
@@ -6,6 +8,8 @@ export interface EngineReadings {
   readonly oldestIntentAt?: number;
   /** Plans that are pending approval. */
   readonly approvals: readonly { readonly account: string; readonly policy: string; readonly since: number }[];
+  /** Last deploys, newest first. */
+  readonly deploys: readonly Pick<Deploy, 'account' | 'of' | 'version' | 'at'>[];
   /** Remaining amounts of the sliding windows. */
   readonly caps: readonly {
     /** `engine`, `engine deletes`, `account/NAME`, `policy/NAME`. */

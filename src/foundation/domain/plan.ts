@@ -158,11 +158,13 @@ export function denialBy(guard: string, hold: Hold): Denial {
   return { guard, reason: holdText(hold), ...hold };
 }
 
-/** Alert that began to fire, or a failure callback. It is pending until a run has processed it. */
+/** Alert that began to fire, a failure callback, or a deploy. It is pending until a run has processed it. */
 export type EventTrigger =
   /** `key`: receiver, fingerprint and start of the alert. */
   | { readonly kind: 'alert'; readonly name: string; readonly key: string }
-  | { readonly kind: 'callback'; readonly key: string };
+  | { readonly kind: 'callback'; readonly key: string }
+  /** `name`: its version. `key`: `deploy/ID`. `at`: epoch milliseconds of the deploy. */
+  | { readonly kind: 'deploy'; readonly name: string; readonly key: string; readonly at: number };
 
 /** Kinds of causes of a policy run. */
 export const TRIGGER_KINDS = [
@@ -171,6 +173,7 @@ export const TRIGGER_KINDS = [
   'hand',
   'alert',
   'callback',
+  'deploy',
 ] as const satisfies readonly Trigger['kind'][];
 
 /** Cause of a policy run. */
@@ -259,6 +262,8 @@ export type IdentifiedPlan = Plan & { readonly id: string };
 export interface PlanCampaign {
   readonly group: string;
   readonly state: Campaign['state'];
+  /** Last deploy that is about its entries; absent for policies that wait for none. */
+  readonly deploy?: Campaign['deploy'];
   /** Step that this plan would send. */
   readonly step: number;
   readonly now: number;

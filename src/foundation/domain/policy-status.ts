@@ -21,11 +21,13 @@ export interface PolicyStatus {
   readonly probationLeft?: number;
   /** Hold of the policy, and its start in epoch milliseconds. */
   readonly held?: Denial & { readonly since: number };
-  /** Alerts or failure callbacks that no run has processed yet. `since` is the arrival of the oldest. */
+  /** Alerts, failure callbacks or deploys that no run has processed yet. `since` is the arrival of the oldest. */
   readonly pending?: {
     readonly trigger: EventTrigger['kind'];
     /** Name of the alert. */
     readonly alert?: string;
+    /** Version of the deploy. */
+    readonly version?: string;
     readonly count: number;
     readonly since: number;
   };

@@ -160,7 +160,7 @@ interface Fields {
   // The hooks that Alertmanager and the service's callbacks call.
   'hook.answered': {
     /** `other`: a hook that is not configured. */
-    readonly hook: 'alertmanager' | 'callbacks' | 'canary' | 'other';
+    readonly hook: 'alertmanager' | 'callbacks' | 'canary' | 'deploy' | 'other';
     /** Name of the receiver, account, or canary (`ACCOUNT/NAME`); absent if it is not configured. */
     readonly name?: string;
     /** HTTP status. */
@@ -180,6 +180,7 @@ interface Fields {
     /** Class of the destination's response status: `2xx`, or `none` if there was no response. */
     readonly codeClass: string;
   };
+  'deploy.reported': OfAccount & { readonly version: string; readonly isRollback: boolean };
   /** An alert that triggers policies began to fire, and its account is unknown. */
   'alert.unassigned': { readonly receiver: string; readonly name: string };
 

@@ -115,6 +115,7 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
       ? ['warn', 'invalid alerts dropped from a notification', fields]
       : ['debug', 'alerts received', fields],
   'callback.received': (event) => ['debug', 'callback received', event],
+  'deploy.reported': ({ type: _type, ...fields }) => ['info', 'deploy reported', fields],
   'alert.unassigned': ({ receiver, name }) => [
     'warn',
     'alert without account triggers no policy',

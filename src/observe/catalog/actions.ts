@@ -44,6 +44,10 @@ export const policies = family({
     source: 'ramp',
     merge: 'max',
   }),
+  opsd_deploy_timestamp_seconds: gauge(
+    'Unix timestamp of a reported deploy: the last 20 of the account, not the roll-backs.',
+    { labels: ['of', 'version'], source: 'hooks', merge: 'max' },
+  ),
   opsd_pending_plans: gauge('Plans that are pending approval.', { source: 'plans' }),
   opsd_oldest_pending_plan_timestamp_seconds: gauge(
     'Unix timestamp of the oldest plan that is pending approval. Absent if there is none.',

@@ -54,6 +54,7 @@ const FIXED: Readonly<Record<string, Bound>> = {
   credential: [1, 3],
   listener: [1, 2],
   owner: [1, 1],
+  of: [5, 20],
   mode: [1, 1],
   effective_mode: [1, 1],
   outcome: [8, 12],

@@ -123,12 +123,20 @@ function ledgerReader({ configuredPolicies, engine, budgets }: PartDeps): Reader
   };
 }
 
+/** Series of an account: each version is one. */
+const MOST_DEPLOYS = 20;
+
 function fillEngine(put: Put, engine: EngineReadings): void {
   put('opsd_unknown_outcomes', {}, engine.unknownOutcomes);
   put('opsd_oldest_intent_timestamp_seconds', {}, seconds(engine.oldestIntentAt));
   for (const { account, policy, since } of engine.approvals) {
     put('opsd_pending_plans', { account, policy }, 1);
     put('opsd_oldest_pending_plan_timestamp_seconds', { account, policy }, since / 1_000);
+  }
+  for (const deploys of Map.groupBy(engine.deploys, ({ account }) => account).values()) {
+    for (const { account, of, version, at } of deploys.slice(0, MOST_DEPLOYS)) {
+      put('opsd_deploy_timestamp_seconds', { account, of: of.join(' '), version }, at / 1_000);
+    }
   }
   for (const { scope, window, remaining } of engine.caps) put('opsd_cap_remaining', { scope, window }, remaining);
   for (const [scope, isPaused] of engine.paused) put('opsd_paused', { scope }, flagValue(isPaused));

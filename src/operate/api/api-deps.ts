@@ -9,6 +9,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { BoardReader } from '#observe/observations/board.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
+import type { Deploys } from '#automate/ledger/deploys.ts';
 import type { History, LineageHistory } from '#automate/ledger/history.ts';
 import type { StatusReads } from '#automate/ledger/ledger.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
@@ -18,11 +19,13 @@ import type { TimelineReader } from '#automate/ledger/timeline.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
 import type { EngineCommands } from '#automate/ledger/commands.ts';
 import type { Operation } from '#service/operations.ts';
+import type { TakenDeploy } from '../deploys/deploys.ts';
 import type { ProbeDeps } from '../http/probes.ts';
 import type { Route, RouteContext } from '../http/route.ts';
 import type { Performed } from '../operations/perform.ts';
 import type { AskedOperation } from '../operations/ports.ts';
 import type { ReadingPorts } from './reading-ports.ts';
+import type { DeployReport } from '../contract/deploys.ts';
 import type { AccountLease, ApiUsage, LabelView } from '../contract/status.ts';
 
 /** Parts of the ledger that the API shows. */
@@ -32,6 +35,7 @@ export interface LedgerReader
     PlanReader,
     StatusReads,
     TimelineReader,
+    Deploys,
     Pick<History, 'actionsOn' | 'resumedFrom' | 'lineagesOfRuns' | 'stepsOf'>,
     Pick<Raises, 'budgetChangesOf'>,
     Pick<Signals, 'deadLetters'> {
@@ -84,6 +88,8 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
   readonly state: StateCommands;
   /** Performs an operation of the service. Rejects with an `OperationError`. */
   operate(operation: Operation, asked: AskedOperation): Promise<Performed>;
+  /** Stores the report of a deploy. Rejects with an `HttpError`. */
+  deploy(report: DeployReport, by: string): Promise<readonly TakenDeploy[]>;
   /** Loads the configuration again; absent if it has no file. */
   reload?(by: string): Promise<ReloadOutcome>;
   readonly accounts: readonly {

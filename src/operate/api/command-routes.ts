@@ -7,6 +7,7 @@ import { unknownPolicy } from '#foundation/domain/suggest.ts';
 import { workflowTemplate } from '#observe/metrics/labels.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import * as control from '../contract/control.ts';
+import { reportDeploy } from '../contract/deploys.ts';
 import { postExplain } from '../contract/policies.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
@@ -32,6 +33,18 @@ export const COMMAND_ROUTES: readonly ApiRoute[] = [
     const lifted = await deps.engine.unpause({ reason, by, policy, group });
     return { lifted, stillPaused: await deps.engine.stillPaused(policy) };
   }),
+  implement(reportDeploy, async ({ deps, body, by }) => ({
+    deploys: (await fromStore(() => deps.deploy(body, by))).map(
+      ({ account, of, version, at, isRollback, policies }) => ({
+        account,
+        of,
+        version,
+        at,
+        isRollback,
+        policies,
+      }),
+    ),
+  })),
   implement(control.backupState, async ({ deps, body: { file } }) => {
     if (!isAbsolute(file))
       throw new HttpError(400, 'bad_request', `The file must be an absolute path, not ${file.slice(0, 200)}.`);

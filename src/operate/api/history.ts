@@ -1,4 +1,5 @@
 /** History of one account, or of all together, for charts on pages and in the API. */
+import { deployText } from '#foundation/domain/deploy.ts';
 import { durationQuantile } from '#foundation/domain/delivery-durations.ts';
 import type { Timeline, TimelinePoint } from '#automate/ledger/timeline.ts';
 import type { NamedSeries } from '#foundation/domain/statistics.ts';
@@ -182,7 +183,7 @@ function flowControlOf({ flowControl }: Timeline, period: Period): HistoryView['
 
 function marksOf(
   { incidents }: HistoryDeps,
-  { campaigns, pauses }: Timeline,
+  { campaigns, pauses, deploys }: Timeline,
   { from, to, accounts }: Period & { readonly accounts: readonly string[] },
 ): HistoryMark[] {
   const isOf = (one: { readonly account: string }): boolean => accounts.includes(one.account);
@@ -210,6 +211,12 @@ function marksOf(
           ? []
           : [{ at: haltedAt, kind: 'halt' as const, text: `${policy} halted a campaign`, path: policyPath(policy) }]),
       ]),
+    ...deploys.map((deploy) => ({
+      at: deploy.at,
+      kind: 'deploy' as const,
+      text: deployText(deploy),
+      ...(deploy.url !== undefined && { path: deploy.url }),
+    })),
     ...pauses.map(({ at, scope, by }) => ({ at, kind: 'halt' as const, text: `${pausedText(scope)} paused by ${by}` })),
   ];
   return marks

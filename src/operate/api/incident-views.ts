@@ -1,4 +1,5 @@
 /** Incidents as the API and the pages show them. Field names are stable. Times are epoch milliseconds. */
+import { concerns, isOfHost, type Deploy } from '#foundation/domain/deploy.ts';
 import {
   DEAD_LETTER_QUEUES,
   INCIDENT_STATES,
@@ -129,7 +130,7 @@ export async function readIncident(
   const now = deps.clock.now();
   const members = membersOf(deps, incident);
   const runs = members.flatMap((one) => (one.queue === 'workflow' ? one.row : []));
-  const [statuses, stored, lineages, steps] = await deps.ledger.view(
+  const [statuses, stored, lineages, steps, deploys] = await deps.ledger.view(
     (ledger) =>
       Promise.all([
         deps.policies(ledger),
@@ -139,6 +140,7 @@ export async function readIncident(
           runs.map(({ workflowRunId }) => workflowRunId),
         ),
         incident.campaigns.length === 0 ? [] : ledger.stepsOf(account, incident.campaigns),
+        ledger.deploys([account], firstAt - MARKS_BEFORE_MS),
       ]),
     signal,
   );
@@ -171,6 +173,7 @@ export async function readIncident(
       plans,
       steps,
       campaigns,
+      deploys: deploys.filter((deploy) => isAbout(deploy, incident, members)).toReversed(),
       marks: deps.incidents
         .marks()
         .filter(({ at }) => at >= firstAt - MARKS_BEFORE_MS && at <= (incident.resolvedAt ?? Infinity)),
@@ -190,6 +193,16 @@ export async function readIncident(
     },
   };
   return { detail, policies: statuses, action: next.action };
+}
+
+function isAbout(
+  deploy: Deploy,
+  { place, resolvedAt = Infinity }: Incident,
+  members: readonly FoundDeadLetter[],
+): boolean {
+  if (deploy.at > resolvedAt) return false;
+  const urls = members.flatMap((one) => (one.queue === 'workflow' ? one.row.workflowUrl : (one.row.url ?? [])));
+  return urls.length === 0 ? isOfHost(deploy, place) : urls.some((url) => concerns(deploy, url));
 }
 
 interface SituationFacts {

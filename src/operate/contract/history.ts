@@ -7,7 +7,7 @@ import * as s from './schema.ts';
 export const HISTORY_SPANS = ['1h', '3h', '24h', '7d', '35d'] as const;
 export type HistorySpan = (typeof HISTORY_SPANS)[number];
 
-const MARK_KINDS = ['incident', 'configuration', 'halt', 'repair'] as const;
+const MARK_KINDS = ['incident', 'configuration', 'deploy', 'halt', 'repair'] as const;
 
 const BEFORE =
   'Minutes before the log is counted are from the statistics of the service, which cover an hour and include canaries.';
@@ -46,7 +46,12 @@ export const getHistory = route('GET /api/v1/history', {
     // Ten keys with the most messages, of one account only: empty for several ones.
     flowControl: s.listOf(s.object({ flowControlKey: s.text(), waitListSize: points('Waiting messages.') })),
     marks: s.listOf(
-      s.object({ at: s.time(), kind: s.choice(MARK_KINDS), text: s.text(), path: s.opt(s.text('Page.')) }),
+      s.object({
+        at: s.time(),
+        kind: s.choice(MARK_KINDS),
+        text: s.text(),
+        path: s.opt(s.text('Page, or address of the page about the deploy.')),
+      }),
       'Events of the period, oldest first: the 30 newest ones.',
     ),
   }),

@@ -2,6 +2,7 @@
 import { getAuditHead, getAudit, getAuditVerification } from './audit.ts';
 import { adoptState, backupState, callOperation, pauseEngine, reload, resetCounter, unpauseEngine } from './control.ts';
 import { getDeadLetter, searchDeadLetters } from './dead-letters.ts';
+import { reportDeploy } from './deploys.ts';
 import { getHistory } from './history.ts';
 import { acknowledgeIncident, getIncident, listIncidents } from './incidents.ts';
 import { getMessage, searchMessages } from './messages.ts';
@@ -55,7 +56,7 @@ export const GROUPS = [
   {
     name: 'control',
     description: 'Pauses, the store, and reloads.',
-    routes: [pauseEngine, unpauseEngine, backupState, adoptState, resetCounter, reload],
+    routes: [pauseEngine, unpauseEngine, reportDeploy, backupState, adoptState, resetCounter, reload],
   },
   { name: 'operations', description: 'Operations of the service.', routes: [callOperation] },
 ] as const;

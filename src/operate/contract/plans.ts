@@ -53,7 +53,12 @@ const plan: s.Schema<Plan> = s.named(
     source: s.text('Place of the policy: `file:line`.'),
     at: s.time(),
     trigger: s.object(
-      { kind: s.choice(TRIGGER_KINDS), name: s.opt(s.text('Name of the alert.')), key: s.opt(s.text()) },
+      {
+        kind: s.choice(TRIGGER_KINDS),
+        name: s.opt(s.text('Name of the alert, or version of the deploy.')),
+        key: s.opt(s.text()),
+        at: s.opt(s.time('Time of the deploy.')),
+      },
       'Cause of the run.',
     ),
     state: s.choice(PLAN_STATES),
@@ -83,6 +88,7 @@ const plan: s.Schema<Plan> = s.named(
       s.objectOf<PlanCampaign>({
         group: s.text(),
         state: s.choice(CAMPAIGN_STATES),
+        deploy: s.opt(s.object({ id: s.integer(), version: s.text() }, 'Last deploy that is about its entries.')),
         step: s.integer(),
         now: s.count(),
         next: s.listOf(s.count(), 'Sizes of the following steps.'),

@@ -39,6 +39,7 @@ const campaign = s.named(
     sentAt: s.opt(s.time()),
     until: s.opt(s.time('Time until which it settles, or the breaker stays open.')),
     settle: s.opt(s.span('Settle time that an operator set for the step.')),
+    deploy: s.opt(s.object({ id: s.integer(), version: s.text() }, 'Deploy after which it began.')),
     halts: s.count('Consecutive halts.'),
     recent: s.listOf(s.flag(), 'Last results, oldest first. True means verified.'),
     judged: s.count(),
@@ -67,7 +68,13 @@ const policy = s.named(
     held: s.opt(s.object({ ...denialFields, since: s.time() }, 'Present hold.')),
     pending: s.opt(
       s.object(
-        { trigger: s.choice(['alert', 'callback']), alert: s.opt(s.text()), count: s.count(), since: s.time() },
+        {
+          trigger: s.choice(['alert', 'callback', 'deploy']),
+          alert: s.opt(s.text()),
+          version: s.opt(s.text('Version of the deploy.')),
+          count: s.count(),
+          since: s.time(),
+        },
         'Triggers that no run has processed yet.',
       ),
     ),

@@ -3,14 +3,17 @@ import type { Trigger } from '#foundation/domain/plan.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
+import type { DeployInbox } from '#automate/ledger/deploys.ts';
 import type { SignalInbox } from '#automate/ledger/signals.ts';
 import type { CanaryInbox } from '#observe/canary/inbox.ts';
 import type { ListenerSecurity } from '../http/listener-security.ts';
 
 export interface HookDeps {
-  readonly ledger: SignalInbox;
+  readonly ledger: SignalInbox & DeployInbox;
+  /** Names of the accounts. */
+  accounts(): readonly string[];
   /**
-   * Policies that may run. `when` is a `PolicyWhen` (policies/policy.ts); the hooks use `alert` and `failureCallback`.
+   * Policies that may run. `when` is a `PolicyWhen` (policies/policy.ts); the hooks use `alert`, `failureCallback` and `afterDeploy`.
    */
   policies(): readonly { readonly name: string; readonly account: string; readonly when: object }[];
   /** Starts a run of a policy soon; returns at once. */

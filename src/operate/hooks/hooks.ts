@@ -5,6 +5,7 @@
  */
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { HookRefusal } from '#foundation/events/events.ts';
+import type { Logger } from '#foundation/platform/logger.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { ListenAddress } from '#foundation/settings/listen-address.ts';
 import { takeAlerts } from './alert-hook.ts';
@@ -13,6 +14,8 @@ import { requireBearer } from '../http/bearer.ts';
 import { takeCallback } from './callback-hook.ts';
 import { createSignatureCheck, type SignatureCheck } from './callback-signature.ts';
 import { canaryHandlers, type Bounded, type CanaryHook } from './canary-hook.ts';
+import { readReport, takeDeploy } from '../deploys/deploys.ts';
+import { createDeploySignature } from './deploy-signature.ts';
 import type { HookDeps } from './hook-deps.ts';
 import { readHookJson, type HookBody } from './hook-json.ts';
 import { startListener, type ListenerRequest, type RunningServer } from '../http/http-listener.ts';
@@ -31,6 +34,8 @@ export interface Hooks {
   /** By account. */
   readonly callbacks: ReadonlyMap<string, CallbackHook>;
   readonly canaries: readonly CanaryHook[];
+  /** Absent: reports of deploys are not accepted. At least one secret is present. */
+  readonly deploy?: { readonly token?: Secret | undefined; readonly signingKeys?: Secret | undefined };
 }
 
 export interface CallbackHook {
@@ -44,6 +49,7 @@ export interface CallbackHook {
 
 /** Limit of a notification: a thousand alerts of long rules are 1.5 MB. */
 const MAX_NOTIFICATION_BYTES = 4_194_304;
+const MAX_REPORT_BYTES = 65_536;
 /** Maximum number of bodies in memory at the same time. */
 const MAX_BODIES = 16;
 /** Window for failure callbacks, which come in bursts: all callbacks in it share one run of a policy. */
@@ -51,7 +57,7 @@ const GATHER_MS = 10_000;
 
 type Handler = (asked: ListenerRequest) => Promise<void>;
 type Place = {
-  readonly hook: 'alertmanager' | 'callbacks' | 'canary';
+  readonly hook: 'alertmanager' | 'callbacks' | 'canary' | 'deploy';
   readonly name: string;
   readonly handle: Handler;
 };
@@ -74,7 +80,6 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
   };
   const gathering = gatherer(deps);
   const bounded = bodyLimit();
-  let places = placesOf(hooks);
 
   const read = (asked: ListenerRequest, maxBytes: number): Promise<HookBody> =>
     bounded(() => readHookJson(asked.request, maxBytes));
@@ -85,7 +90,7 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
       limit.wrongToken(request.socket.remoteAddress, given),
     );
 
-  function placesOf({ alertmanager, callbacks, canaries }: Hooks): ReadonlyMap<string, Place> {
+  function placesOf({ alertmanager, callbacks, canaries, deploy }: Hooks): ReadonlyMap<string, Place> {
     const found = new Map<string, Place>();
     for (const [name, { token, withoutAccount }] of alertmanager) {
       found.set(`/hooks/alertmanager/${name}`, {
@@ -114,11 +119,14 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
         },
       });
     }
+    if (deploy !== undefined) found.set('/hooks/deploy', deployPlace(deploy, { deps, requireToken, read }));
     for (const [path, handler] of canaryHandlers(canaries, { clock, inbox: given.canaries, bounded })) {
       found.set(path, { hook: 'canary', ...handler });
     }
     return found;
   }
+
+  let places = placesOf(hooks);
 
   async function answer(asked: ListenerRequest): Promise<Reply> {
     const place = places.get(asked.path);
@@ -135,18 +143,11 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
       events.emit({ type: 'hook.answered', hook, name, code: 202 });
       return textReply(202, 'stored');
     } catch (error) {
-      const refusal = error instanceof HttpError ? error : failed(error, place);
+      const refusal = error instanceof HttpError ? error : failed(error, place, logger);
       const { status: code, message, headers } = refusal;
       events.emit({ type: 'hook.answered', hook, name, code, refused: REFUSALS[refusal.code] ?? 'failed' });
       return { ...textReply(code, message), headers };
     }
-  }
-
-  /** Response to a failure of the store or of a file of secrets: not the sender's fault, so it must retry. */
-  function failed(error: unknown, { hook, name }: Place): HttpError {
-    logger.error({ hook, name, error: errorMessage(error) }, 'hook request failed');
-    const message = 'The request could not be stored; retry. The daemon’s log has the reason.';
-    return new HttpError(503, 'store_unavailable', message, { 'Retry-After': '10' });
   }
 
   const security = given.security !== undefined && { security: given.security };
@@ -160,6 +161,42 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     take: (next) => void (places = placesOf(next)),
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Response to a failure of the store or of a file of secrets: not the sender's fault, so it must retry. */
+function failed(error: unknown, { hook, name }: Place, logger: Logger): HttpError {
+  logger.error({ hook, name, error: errorMessage(error) }, 'hook request failed');
+  const message = 'The request could not be stored; retry. The daemon’s log has the reason.';
+  return new HttpError(503, 'store_unavailable', message, { 'Retry-After': '10' });
+}
+
+/** Reports of deploys: signed, or with a token. A signature that is given must be valid. */
+function deployPlace(
+  { token, signingKeys }: NonNullable<Hooks['deploy']>,
+  {
+    deps,
+    requireToken,
+    read,
+  }: {
+    readonly deps: HookDeps;
+    readonly requireToken: (asked: ListenerRequest, token: Secret) => Promise<void>;
+    readonly read: (asked: ListenerRequest, maxBytes: number) => Promise<HookBody>;
+  },
+): Place {
+  const verify = signingKeys && createDeploySignature(signingKeys, deps.clock);
+  return {
+    hook: 'deploy',
+    name: 'deploy',
+    async handle(asked) {
+      const { 'opsd-signature': signature } = asked.request.headers;
+      const isSigned = verify !== undefined && (signature !== undefined || token === undefined);
+      if (!isSigned) await requireToken(asked, token!);
+      const { bytes, value } = await read(asked, MAX_REPORT_BYTES);
+      const taken = isSigned ? verify(one(signature), bytes) : undefined;
+      await takeDeploy(deps, readReport(value), 'hook');
+      taken?.();
+    },
   };
 }
 

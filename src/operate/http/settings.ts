@@ -135,6 +135,21 @@ const callbackHook = () =>
       }),
     );
 
+const deployHook = () =>
+  z
+    .strictObject({
+      ...token,
+      signingKeys: secret('Keys of the signature `Opsd-Signature`, one on each line'),
+      signingKeysFile: secretFile('the keys of the signature `Opsd-Signature`, one on each line'),
+    })
+    .check(
+      crossCheck((value, context) => {
+        const hasKeys = value.signingKeys !== undefined || value.signingKeysFile !== undefined;
+        oneSecret('token', hasKeys ? 'optional' : undefined)(value, context);
+        oneSecret('signingKeys', 'optional')(value, context);
+      }),
+    );
+
 export const hooksSettings = z.strictObject({
   listen: optional('Address for the hooks only. It may be open to the Internet. Default: none.', listenSetting()),
   publicUrl: optional('Base URL under which the service reaches `listen`. Canaries need it.', baseUrlSetting()),
@@ -147,4 +162,5 @@ export const hooksSettings = z.strictObject({
     'Accounts whose callbacks are accepted at `/hooks/callbacks/ACCOUNT`, by name.',
     z.record(hookName, z.lazy(callbackHook)),
   ),
+  deploy: optional('Reports of deploys at `/hooks/deploy`, with a token or a signature.', z.lazy(deployHook)),
 });

@@ -60,6 +60,7 @@ export function charts(read: NowHistory | undefined): Cell {
 const MARK_LOOK: Readonly<Record<HistoryView['marks'][number]['kind'], Look>> = {
   incident: 'trouble',
   configuration: 'faint',
+  deploy: 'busy',
   halt: 'attention',
   repair: 'busy',
 };

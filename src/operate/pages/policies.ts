@@ -124,8 +124,8 @@ export function modeOf({ mode, effectiveMode, reducedBy, probationLeft = 0 }: Po
 
 export function pendingTrigger({ pending, held }: PolicyView, now: number): Cell {
   if (pending === undefined) return undefined;
-  const { trigger, alert, count, since } = pending;
-  const what = trigger === 'alert' ? `alert ${alert ?? ''}` : 'failure callback';
+  const { trigger, alert = '', version = '', count, since } = pending;
+  const what = { alert: `alert ${alert}`, callback: 'failure callback', deploy: `deploy of ${version}` }[trigger];
   const more = count === 1 ? '' : ` and ${formatCount(count - 1)} more`;
   const until = held === undefined ? '' : `, runs when the hold by ${held.guard} ends`;
   return [state('attention', 'trigger pending'), sub(`${what}${more}, for ${formatSpan(now - since)}${until}`)];

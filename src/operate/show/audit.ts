@@ -111,6 +111,11 @@ const SENTENCES: Readonly<Record<string, (record: AuditFields) => Cell>> = {
     idLink(incidentPath(text(of, 'incident')), text(of, 'incident')),
     because(of),
   ],
+  deploy: (of) => [
+    text(of, 'by'),
+    of['failed'] === true ? 'reported a roll-back to' : 'reported the deploy of',
+    `${text(of, 'version')}: ${[of['of']].flat().join(', ')}`,
+  ],
   'store.opened': () => 'The daemon opened its store',
   'store.pruned': (of) =>
     `The daemon deleted what is older than the retention: ${actions(of, 'intents')}, ${counted(number(of, 'runs') ?? 0, 'run')}, ${counted(number(of, 'plans') ?? 0, 'plan')}`,
@@ -134,6 +139,7 @@ const RUN_CAUSE: Readonly<Record<string, string>> = {
   hand: 'on request',
   alert: 'for the alert',
   callback: 'for a failure callback',
+  deploy: 'for a deploy',
 };
 
 const DECISION: Readonly<Record<string, string>> = {

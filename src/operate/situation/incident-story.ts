@@ -1,4 +1,5 @@
 /** Story of an incident: what happened, in order, and its failures and repairs over time. Pure. Times are epoch milliseconds. */
+import { deployText, type Deploy } from '#foundation/domain/deploy.ts';
 import type { Campaign, CampaignStep } from '#foundation/domain/campaign.ts';
 import { counted, formatCount } from '#foundation/domain/counted.ts';
 import { addRates, rateOf, type FailureRate } from '#foundation/domain/failure-rate.ts';
@@ -30,6 +31,8 @@ export interface StoryFacts {
     readonly kind: 'configuration' | 'version';
     readonly detail: string;
   }[];
+  /** Deploys of what failed. */
+  readonly deploys: readonly Pick<Deploy, 'at' | 'of' | 'version' | 'isRollback'>[];
   readonly plans: readonly {
     readonly id: string;
     readonly policy: string;
@@ -44,7 +47,7 @@ export interface StoryFacts {
 }
 
 export function incidentStory(facts: StoryFacts): StoryEvent[] {
-  const { incident, marks, plans, steps } = facts;
+  const { incident, marks, deploys, plans, steps } = facts;
   const { firstAt, lastAt, reason, ever, isSinceKnown, acknowledged, resolvedAt, deliveries } = incident;
   const events: StoryEvent[] = [
     {
@@ -54,6 +57,12 @@ export function incidentStory(facts: StoryFacts): StoryEvent[] {
       text: `The first ${isSinceKnown ? '' : 'known '}failure: ${reason}`,
     },
     ...marks.flatMap(changeOf),
+    ...deploys.map((deploy): StoryEvent => ({
+      at: deploy.at,
+      kind: 'change',
+      mark: deploy.version,
+      text: deployText(deploy),
+    })),
     ...plans.flatMap(planEvents),
     ...steps.map(stepEvent),
     ...facts.campaigns.flatMap(haltOf),

@@ -27,7 +27,7 @@ export interface PostgresJournal {
 }
 
 /** Changes by operators that concern the runs of all replicas. */
-const WAKING: ReadonlySet<string> = new Set(['pause', 'unpause', 'plan.decided']);
+const WAKING: ReadonlySet<string> = new Set(['pause', 'unpause', 'plan.decided', 'deploy']);
 
 /**
  * All replicas change the ledger one after the other, under the lock of the audit log: the sums of caps and the claims

@@ -164,6 +164,10 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     story: 'an entry that another instance repairs',
     options: { entries: [{ labels: ['billing', 'opsd:elsewhere:abc:1'], createdAt: START - HOUR }] },
   },
+  deploy: {
+    story: 'an entry that waits for a deploy',
+    options: { policy: { on: { deploy: true } }, entries: 1 },
+  },
   attempts: {
     story: 'an entry that was resumed three times',
     options: { entries: [{ labels: ['billing', 'opsd:here:abc:3'] }] },

@@ -135,6 +135,7 @@ test.each([
       group: 'g',
       matched: Math.round(left),
       deliveries: { delivered: last(delivered, 60), all },
+      deliveriesMs: 900_000,
       arrivals: { last10m: Math.round(last(failures, 40)), baseline10m: Math.round(last(failures, 5_760)) / 144 },
       campaign,
       now: at,

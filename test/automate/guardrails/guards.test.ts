@@ -80,6 +80,7 @@ const RULES: EntryRules = {
   failureFunctionStates: [],
   maxAttempts: 3,
   backoff: [HOUR, 2 * HOUR],
+  afterDeploy: 0,
   grace: 0,
 };
 
@@ -98,6 +99,7 @@ function group(over: Partial<GroupFacts> = {}): GroupFacts {
     action: 'workflow-dlq.resume',
     group: 'g',
     matched: 7,
+    deliveriesMs: 900_000,
     arrivals: { last10m: 0, baseline10m: 0 },
     now: NOW,
     ...over,

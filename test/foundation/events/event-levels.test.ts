@@ -30,6 +30,7 @@ type Said<T extends OpsEvent['type']> = readonly (readonly [Omit<Extract<OpsEven
 
 /** Every event. A new event does not compile without its line here. */
 const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
+  'deploy.reported': [[{ account: 'production', version: 'v42', isRollback: false }, 'info']],
   'alert.unassigned': [[{ receiver: 'opsd', name: 'Down' }, 'warn']],
   'api.request': [[{ ...api, ...sent, code: 200, durationMs: 1, bytes: 1 }, 'debug']],
   'api.retry': [[{ ...api, delayMs: 1 }, 'debug']],

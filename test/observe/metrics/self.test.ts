@@ -265,6 +265,7 @@ describe('policies and actions', () => {
       unknownOutcomes: 2,
       oldestIntentAt: NOW - 5_000,
       approvals: [{ account: 'prod', policy: 'resume', since: NOW - 9_000 }],
+      deploys: [{ account: 'prod', of: ['https://app.example.com/'], version: 'v42', at: NOW }],
       caps: [{ scope: 'engine deletes', window: 'day', remaining: 7 }],
       paused: new Map([
         ['engine', false],
@@ -286,6 +287,8 @@ describe('policies and actions', () => {
     expect(samples.get('opsd_paused{scope="engine"}')).toBe(0);
     expect(samples.get('opsd_paused{scope="policy/resume"}')).toBe(1);
     expect(samples.get('opsd_leader')).toBe(0);
+    const deployed = 'opsd_deploy_timestamp_seconds{account="prod",of="https://app.example.com/",version="v42"}';
+    expect(samples.get(deployed)).toBe(NOW / 1_000);
   });
 
   test('are read from the store after an event and on request, and never by a scrape', async () => {

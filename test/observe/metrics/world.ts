@@ -22,6 +22,7 @@ export const NOW = Date.UTC(2026, 4, 4, 12);
 export const CALM: EngineReadings = {
   unknownOutcomes: 0,
   approvals: [],
+  deploys: [],
   caps: [],
   paused: new Map([['engine', false]]),
   isLeader: true,

@@ -8,7 +8,7 @@ import { asked, got, incident, incidents, ledger, NOW, world } from '../http/wor
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const EMPTY: Timeline = { points: [], repairs: [], flowControl: [], campaigns: [], pauses: [] };
+const EMPTY: Timeline = { points: [], repairs: [], flowControl: [], campaigns: [], pauses: [], deploys: [] };
 const ACCOUNTS = [
   { name: 'production', messageApiUrl: 'http://a', managementApiUrl: 'http://b' },
   { name: 'staging', messageApiUrl: 'http://a' },

@@ -1,13 +1,14 @@
 /** The hooks over real HTTP, with a ledger in memory that records its calls, and settings of the test. */
 import { createHash, createHmac } from 'node:crypto';
 import { onTestFinished } from 'vitest';
+import type { Deploy } from '#foundation/domain/deploy.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { logEvents } from '#foundation/events/event-log.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import { startHooks, type CallbackHook } from '#operate/hooks/hooks.ts';
+import { startHooks, type CallbackHook, type Hooks } from '#operate/hooks/hooks.ts';
 import type { HookDeps } from '#operate/hooks/hook-deps.ts';
 import { ask, type Answer, type Ask } from '../http/world.ts';
 
@@ -15,12 +16,15 @@ export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 export const AM_TOKEN = 'canary-am-4711';
 export const CALLBACK_TOKEN = 'canary-callback-0815';
 export const SIGNING_KEY = 'canary-key-current';
-export const CANARIES = [AM_TOKEN, CALLBACK_TOKEN, SIGNING_KEY];
+export const DEPLOY_TOKEN = 'canary-deploy-1234';
+export const DEPLOY_KEY = 'canary-deploy-key';
+export const CANARIES = [AM_TOKEN, CALLBACK_TOKEN, SIGNING_KEY, DEPLOY_TOKEN, DEPLOY_KEY];
 
 interface HookWorldOptions {
   readonly policies?: ReturnType<HookDeps['policies']>;
   readonly amToken?: Secret;
   readonly callbacks?: Partial<CallbackHook>;
+  readonly deploy?: Hooks['deploy'];
   readonly withoutAccount?: readonly string[];
 }
 
@@ -35,6 +39,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
   const alerts: Parameters<HookDeps['ledger']['noteAlert']>[0][] = [];
   const deadLetters: DeadLetter[] = [];
   const triggers = new Set<string>();
+  const deploys: (Deploy & { readonly waiting: readonly string[] })[] = [];
   const runs: string[] = [];
   /** `until`: promise that the store waits for before it answers. `asked`: number of its calls. */
   const store = { isBroken: false, until: Promise.resolve(), asked: 0 };
@@ -60,12 +65,20 @@ export async function hookWorld(options: HookWorldOptions = {}) {
       await check();
       deadLetters.push(deadLetter);
     },
+    async recordDeploy({ failed, by: _by, ...deploy }, waiting) {
+      await check();
+      const id = deploys.length + 1;
+      const stored = { ...deploy, id, isRollback: failed };
+      deploys.push({ ...stored, waiting });
+      return { deploy: stored, isNew: true };
+    },
   };
   const policies = options.policies ?? [
     { name: 'on-billing', account: 'production', when: { alert: 'BillingDown' } },
     { name: 'on-other', account: 'production', when: { alert: 'Other' } },
     { name: 'on-dead-letters', account: 'production', when: { failureCallback: true } },
     { name: 'of-staging', account: 'staging', when: { failureCallback: true } },
+    { name: 'on-deploy', account: 'production', when: { afterDeploy: 120_000 } },
     { name: 'each-hour', account: 'production', when: { every: 3_600_000 } },
   ];
   const server = await startHooks(
@@ -74,6 +87,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
       events,
       logger,
       ledger,
+      accounts: () => ['production', 'staging'],
       policies: () => policies,
       run: (policy, trigger) => void runs.push(`${policy} ${trigger.kind} ${'key' in trigger ? trigger.key : ''}`),
     },
@@ -81,6 +95,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
       alertmanager: new Map([
         ['opsd', { token: options.amToken ?? Secret.of(AM_TOKEN), withoutAccount: options.withoutAccount ?? [] }],
       ]),
+      deploy: { token: Secret.of(DEPLOY_TOKEN), signingKeys: Secret.of(DEPLOY_KEY), ...options.deploy },
       canaries: [],
       callbacks: new Map([
         [
@@ -109,6 +124,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
     said,
     alerts,
     deadLetters,
+    deploys,
     triggers,
     runs,
     store,

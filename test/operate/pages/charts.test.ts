@@ -285,6 +285,7 @@ describe('the first page', () => {
     flowControl: [],
     campaigns: [],
     pauses: [],
+    deploys: [],
   });
   const deps = () =>
     world({

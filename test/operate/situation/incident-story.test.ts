@@ -31,6 +31,7 @@ const FACTS: StoryFacts = {
     resolvedAt: 2_000,
     deliveries: { failed: 9, lost: 7, since: 100, lastAt: 900, isFailing: false, recoveringSince: 1_000 },
   },
+  deploys: [{ at: 350, of: ['app.example.com'], version: 'v42', isRollback: false }],
   marks: [
     { at: 50, kind: 'version', detail: '1.2.3' },
     { at: 60, kind: 'configuration', detail: '9f3c2a' },
@@ -48,6 +49,7 @@ test('has everything in the order of time, as sentences, and no bare hash', () =
     [100, 'failure', 'The first failure: HTTP 503', ''],
     [200, 'person', 'p made the plan ab12 of 7 actions', 'ab12'],
     [300, 'person', 'tom approved the plan ab12', 'ab12'],
+    [350, 'change', 'v42 was deployed: app.example.com', ''],
     [400, 'person', 'anna acknowledged it: vendor called', ''],
     [500, 'repair', 'Step 1 of the campaign p/1: 1 run resumed, 1 verified', ''],
     [600, 'failure', 'Step 2 of the campaign p/1: 3 runs resumed, 1 verified, 2 failed again', ''],

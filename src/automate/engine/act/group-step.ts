@@ -1,9 +1,11 @@
 import type { Campaign } from '#foundation/domain/campaign.ts';
-import type { Plan, Proposal } from '#foundation/domain/plan.ts';
+import { latestOf } from '#foundation/domain/deploy.ts';
+import type { Plan, PlanCampaign, Proposal } from '#foundation/domain/plan.ts';
 import { sent } from '../../guardrails/campaign.ts';
 import { overruledSettle } from '../../policies/overrule.ts';
 import { isResume, type Policy, type ResumePolicy } from '../../policies/policy.ts';
 import { currentCampaign, groupKey, hadNoEffect, stepExtent } from '../decide/campaigns.ts';
+import { deploysOf } from '../decide/deploys.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 
 /**
@@ -24,6 +26,7 @@ export class GroupStep {
   async join(proposal: Proposal): Promise<Proposal | undefined> {
     const { policy } = this.#of;
     if (proposal.action !== 'workflow-dlq.resume' || !isResume(policy)) return proposal;
+    if (await this.#isReplaced(policy, proposal.workflowUrl)) return undefined;
     this.#campaign ??= await this.#begin(policy);
     const { id, step } = this.#campaign ?? {};
     return id === undefined || step === undefined ? undefined : { ...proposal, campaign: { id, step } };
@@ -51,13 +54,23 @@ export class GroupStep {
     // First: from here on, settling does not judge the campaign.
     inStep.add(this.#key);
     const { group, plan } = this.#of;
-    const planned = plan.campaigns.find((campaign) => campaign.group === group);
+    const planned = this.#planned;
     const settle = overruledSettle(policy, plan.overruled);
     return ledger.changeCampaign({ policy: policy.name, account: policy.account, group }, (found) => {
-      const present = currentCampaign(policy, group, { found, now: clock.now() });
+      const present = currentCampaign(policy, group, { found, now: clock.now(), deploy: planned?.deploy });
       if (planned !== undefined && (present.state !== planned.state || present.step !== planned.step)) return undefined;
       return { ...present, settle };
     });
+  }
+
+  /** A deploy since the plan replaces what the plan was about, or takes it back. */
+  async #isReplaced(policy: ResumePolicy, url: string): Promise<boolean> {
+    const deploys = await deploysOf(policy, this.#deps);
+    return deploys !== undefined && (latestOf(deploys, url)?.id ?? 0) > (this.#planned?.deploy?.id ?? 0);
+  }
+
+  get #planned(): PlanCampaign | undefined {
+    return this.#of.plan.campaigns.find(({ group }) => group === this.#of.group);
   }
 
   get #key(): string {

@@ -6,7 +6,7 @@
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { ResumeProposal } from '#foundation/domain/plan.ts';
-import { begin, reopen, retimed, retryHorizon } from '../../guardrails/campaign.ts';
+import { begin, rearmed, reopen, retimed, retryHorizon } from '../../guardrails/campaign.ts';
 import type { Campaigns } from '../../ledger/campaigns.ts';
 import type { ActionOutcome, ActionRecord } from '../../ledger/intents.ts';
 import type { ResumePolicy } from '../../policies/policy.ts';
@@ -32,17 +32,24 @@ export async function campaignsOf(
  * Returns the current campaign of a group: half-open once its breaker's open time has passed, and new for a new group.
  *
  * @param found campaign in the ledger
+ * @param deploy deploy that arms the group, for a policy that waits for one
  */
 export function currentCampaign(
   policy: ResumePolicy,
   group: string,
-  { found, now }: { readonly found: Campaign | undefined; readonly now: number },
+  {
+    found,
+    now,
+    deploy,
+  }: { readonly found: Campaign | undefined; readonly now: number; readonly deploy?: Campaign['deploy'] },
 ): Campaign {
+  if (found !== undefined && deploy !== undefined) return rearmed(found, deploy);
   if (found === undefined) {
     // A plan writes nothing, so a new campaign gets its id with its first step.
-    return begin({ id: '', policy: policy.name, account: policy.account, group }, { ramp: policy.ramp, now });
+    const begun = begin({ id: '', policy: policy.name, account: policy.account, group }, { ramp: policy.ramp, now });
+    return deploy === undefined ? begun : rearmed(begun, deploy);
   }
-  return found.state === 'halted' && (found.until ?? 0) <= now ? reopen(found, now) : found;
+  return reopen(found, now);
 }
 
 /** Name of a group in `inStep`. */

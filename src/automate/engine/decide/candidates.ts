@@ -21,7 +21,7 @@ export interface Candidates {
   readonly attempts: (entry: WorkflowDlqEntry) => number;
   lineage(entry: WorkflowDlqEntry): string;
   /** @param facts facts that depend on the policies */
-  of(entry: WorkflowDlqEntry, facts: Pick<Candidate, 'ownedBy' | 'firstMatchedAt'>): Candidate;
+  of(entry: WorkflowDlqEntry, facts: Pick<Candidate, 'ownedBy' | 'firstMatchedAt' | 'deploy'>): Candidate;
 }
 
 /** History of a run, from the ledger and from stamps. */
@@ -79,7 +79,7 @@ export async function candidates(
     entries,
     attempts: ({ workflowRunId }) => historyOf(workflowRunId)?.attempts ?? 0,
     lineage: ({ workflowRunId }) => lineageOf(workflowRunId),
-    of(entry, { ownedBy, firstMatchedAt }) {
+    of(entry, facts) {
       const { dlqId, workflowRunId } = entry;
       const history = historyOf(workflowRunId);
       const refused = rejections.of(account, dlqId);
@@ -92,8 +92,7 @@ export async function candidates(
         stampedBy: history?.stampedBy,
         sentBefore: claims.has(dlqId),
         lineageTaken: taken.has(dlqId),
-        ownedBy,
-        firstMatchedAt,
+        ...facts,
       };
     },
   };

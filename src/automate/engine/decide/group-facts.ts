@@ -33,10 +33,16 @@ export class Population {
   /**
    * Counts the failures of a group in the last 10 minutes, and the mean per 10 minutes of the day before. All entries
    * are walked once, for any number of groups.
+   *
+   * @param isReplaced returns true for failures of what a deploy has replaced since
    */
-  arrivals(groupOf: (entry: WorkflowDlqEntry) => string): (group: string) => GroupFacts['arrivals'] {
+  arrivals(
+    groupOf: (entry: WorkflowDlqEntry) => string,
+    isReplaced: (entry: WorkflowDlqEntry) => boolean = () => false,
+  ): (group: string) => GroupFacts['arrivals'] {
     const counts = new Map<string, { last10m: number; last5m: number; before: number }>();
     for (const entry of this.#entries) {
+      if (isReplaced(entry)) continue;
       const age = this.#now - entry.createdAt;
       const count = getOrAdd(counts, groupOf(entry), () => ({ last10m: 0, last5m: 0, before: 0 }));
       if (age <= ARRIVALS_MS) count.last10m++;

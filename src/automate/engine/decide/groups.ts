@@ -3,6 +3,7 @@
  * does not affect the others.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
+import { latestOf, type Deploy } from '#foundation/domain/deploy.ts';
 import {
   denialBy,
   type Denial,
@@ -16,6 +17,7 @@ import { nextSizes } from '../../guardrails/campaign.ts';
 import type { ActionRecord } from '../../ledger/intents.ts';
 import { overruledSettle } from '../../policies/overrule.ts';
 import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../../policies/policy.ts';
+import { lastDeploy } from './deploys.ts';
 import { currentCampaign, settlingFor, type KnownCampaigns } from './campaigns.ts';
 import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
@@ -27,6 +29,8 @@ export type RunProposal = ResumeProposal | WorkflowDeleteProposal;
 interface Choosing {
   readonly population: Population;
   readonly campaigns: KnownCampaigns;
+  /** Deploys of the account, newest first; undefined for a policy that waits for none. */
+  readonly deploys: readonly Deploy[] | undefined;
   readonly now: number;
   readonly draft: PlanDraft;
   readonly propose: (entry: WorkflowDlqEntry) => RunProposal;
@@ -49,13 +53,18 @@ export function chooseByGroup(
   const going = new Map<string, RunProposal>();
   const campaigns: PlanCampaign[] = [];
   const holds: Denial[] = [];
-  const arrivals = choosing.population.arrivals((entry) => groupOf(policy, entry));
+  const { deploys = [] } = choosing;
+  const arrivals = choosing.population.arrivals(
+    (entry) => groupOf(policy, entry),
+    ({ workflowUrl, createdAt }) => createdAt < (latestOf(deploys, workflowUrl)?.at ?? -Infinity),
+  );
   for (const [group, members] of byGroup) {
     const { now, size, held, campaign } = oneGroup(policy, group, members, { ...choosing, arrivals }, deps);
     for (const proposal of now) going.set(proposal.target, proposal);
     campaigns.push({
       group,
       state: campaign.state,
+      deploy: campaign.deploy,
       step: campaign.step,
       now: now.length,
       next: nextSizes(campaign, policy.ramp),
@@ -100,7 +109,7 @@ function oneGroup(
   policy: ResumePolicy,
   group: string,
   members: readonly WorkflowDlqEntry[],
-  { arrivals, campaigns, now, draft, propose }: ChoosingOne,
+  { arrivals, campaigns, deploys, now, draft, propose }: ChoosingOne,
   deps: Pick<EngineDeps, 'facts' | 'guards'>,
 ): {
   readonly now: readonly RunProposal[];
@@ -108,16 +117,29 @@ function oneGroup(
   readonly held?: Denial;
   readonly campaign: Campaign;
 } {
-  const found = currentCampaign(policy, group, { found: campaigns.byGroup.get(group), now });
+  const deploy = lastDeploy(
+    deploys,
+    members.values().map(({ workflowUrl }) => workflowUrl),
+  );
+  const known = {
+    found: campaigns.byGroup.get(group),
+    now,
+    deploy: deploy && { id: deploy.id, version: deploy.version },
+  };
+  const found = currentCampaign(policy, group, known);
   const acts = campaigns.acts.get(found.id) ?? [];
   const campaign = campaignIn(draft, policy, { found, acts, now });
   const host = hostOfGroup(group);
+  // Attempts before the deploy are about what it replaced.
+  const since = deploy && 'afterDeploy' in policy.when ? deploy.at + policy.when.afterDeploy : -Infinity;
+  const deliveriesMs = Math.max(0, Math.min(DELIVERIES_MS, now - since));
   const facts: GroupFacts = {
     action: policy.action.type,
     group,
     destination: host,
     matched: members.length,
-    deliveries: host === undefined ? undefined : deps.facts.deliveries(policy.account, host, DELIVERIES_MS),
+    deliveries: host === undefined ? undefined : deps.facts.deliveries(policy.account, host, deliveriesMs),
+    deliveriesMs,
     arrivals: arrivals(group),
     campaign,
     now,

@@ -66,6 +66,7 @@ function allow<E extends GuardedEntry>(
     failureFunctionStates: isResume(policy) ? policy.failureFunctionStates : [],
     maxAttempts: policy.limits.attempts.max,
     backoff: policy.limits.attempts.backoff,
+    afterDeploy: 'afterDeploy' in policy.when ? policy.when.afterDeploy : 0,
     grace: graceOf(policy),
   };
   const guards = guardsAt(deps.guards, 'entry');

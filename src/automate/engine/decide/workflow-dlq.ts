@@ -1,5 +1,6 @@
 /** Plan of a policy that resumes or deletes entries of the workflow DLQ. */
 import { withoutStamps } from '#foundation/domain/lineage.ts';
+import { latestOf } from '#foundation/domain/deploy.ts';
 import { denialBy, type Plan } from '#foundation/domain/plan.ts';
 import { failureCause } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
@@ -10,6 +11,7 @@ import type { EngineParts } from '../guard/engine-parts.ts';
 import { campaignsOf, type KnownCampaigns } from './campaigns.ts';
 import { candidates, type Candidates } from './candidates.ts';
 import { capsOf, withinCaps } from './caps.ts';
+import { deploysOf } from './deploys.ts';
 import { drainOf } from './drain.ts';
 import { groupOf, Population } from './group-facts.ts';
 import { chooseByGroup, type RunProposal } from './groups.ts';
@@ -49,6 +51,7 @@ export async function decideWorkflowDlq(
   const known = await candidates(account, listing.entries, deps);
   const firstMatches = graceOf(policy) > 0 ? await deps.ledger.firstMatches(policy.name) : NO_MATCHES;
   const campaigns = isResume(policy) ? await campaignsOf(policy, deps) : NO_CAMPAIGNS;
+  const deploys = await deploysOf(policy, deps);
   const caps = await capsOf(policy, deps);
   const missing = draft.missingFrom(listing.entries, `the workflow DLQ of ${account}`);
   const { dlqRetentionMs: retention } = deps.accounts.get(account) ?? {};
@@ -70,6 +73,7 @@ export async function decideWorkflowDlq(
         return known.of(entry, {
           ownedBy: ownerOf(entry, known.attempts(entry)),
           firstMatchedAt: matchedAt && matchedAt + clockMargin(matchedAt, deps),
+          deploy: deploys && (latestOf(deploys, entry.workflowUrl) ?? null),
         });
       },
       entries: known.entries.length,
@@ -95,7 +99,7 @@ export async function decideWorkflowDlq(
   }
 
   const propose = (entry: WorkflowDlqEntry): RunProposal => proposalOf(policy, entry, known, deps);
-  const groups = chooseByGroup(policy, allowed, { population, campaigns, now, draft, propose }, deps);
+  const groups = chooseByGroup(policy, allowed, { population, campaigns, deploys, now, draft, propose }, deps);
   const chosen = withinCaps<RunProposal>(policy, groups.allowed, { draft, caps }, deps);
   const deferred = deferredOf(allowed.values().map(propose), chosen);
   const noted = notesOf([...chosen, ...(deferred ?? [])], listing.entries, deps.ledger.instance);

@@ -14,12 +14,14 @@ import { grantOf } from './grants.ts';
 import { holdKey, noteConditions } from './report.ts';
 import { isOnItsWay, type RunResult } from './run-result.ts';
 
+const EVENTS = ['alert', 'failureCallback', 'afterDeploy'];
+
 /** Pending triggers that policies, as configured now, wait for: by policy, oldest first. */
 export async function heldTriggers(
   policies: readonly Policy[],
   { ledger, clock }: { readonly ledger: Pick<Signals, 'pendingTriggers'>; readonly clock: EngineDeps['clock'] },
 ): Promise<ReadonlyMap<string, readonly PendingTrigger[]>> {
-  const waiting = policies.filter(({ mode, when }) => mode !== 'off' && ('alert' in when || 'failureCallback' in when));
+  const waiting = policies.filter(({ mode, when }) => mode !== 'off' && EVENTS.some((event) => event in when));
   const found = await ledger.pendingTriggers(waiting, clock.now());
   return new Map(
     waiting.map((policy) => [policy.name, (found.get(policy.name) ?? []).filter((one) => isMeant(policy, one))]),
@@ -27,8 +29,22 @@ export async function heldTriggers(
 }
 
 function isMeant({ when }: Policy, { trigger }: PendingTrigger): boolean {
-  if (trigger.kind !== 'alert') return 'failureCallback' in when;
-  return 'alert' in when && trigger.name === when.alert;
+  switch (trigger.kind) {
+    case 'alert': {
+      return 'alert' in when && trigger.name === when.alert;
+    }
+    case 'callback': {
+      return 'failureCallback' in when;
+    }
+    case 'deploy': {
+      return 'afterDeploy' in when;
+    }
+  }
+}
+
+/** Returns true if the trigger may have its run: a deploy has to wait. */
+export function isDue({ when }: Policy, { trigger }: PendingTrigger, now: number): boolean {
+  return trigger.kind !== 'deploy' || !('afterDeploy' in when) || now >= trigger.at + when.afterDeploy;
 }
 
 export function pendingStatus(pending: readonly PendingTrigger[]): Pick<PolicyStatus, 'pending'> {
@@ -36,7 +52,8 @@ export function pendingStatus(pending: readonly PendingTrigger[]): Pick<PolicySt
   if (first === undefined) return {};
   const { trigger, at: since } = first;
   const alert = trigger.kind === 'alert' && { alert: trigger.name };
-  return { pending: { trigger: trigger.kind, ...alert, count: pending.length, since } };
+  const version = trigger.kind === 'deploy' && { version: trigger.name };
+  return { pending: { trigger: trigger.kind, ...alert, ...version, count: pending.length, since } };
 }
 
 /** Returns true if the run handled its trigger: no guard held the run or one of its groups. */

@@ -15,7 +15,7 @@ import { firstDenial, guardsAt, hearClock, interruptedBy, isStopped, lostLease }
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { endDrained } from '../settle/campaigns.ts';
 import { awaitApproval, grantOf, NOTHING_LEFT, undecidedPlans, useUp, endEmptied } from './grants.ts';
-import { isDealtWith, heldTriggers } from './holds.ts';
+import { isDealtWith, isDue, heldTriggers } from './holds.ts';
 import type { ManualPlans } from './manual-plans.ts';
 import { about, noteConditions, reportRun } from './report.ts';
 import { concluded, heldBy, ledgerFields, skipped, unacted, type RunResult } from './run-result.ts';
@@ -63,7 +63,8 @@ export async function runPolicy(policy: Policy, options: PolicyRunOptions, deps:
       return result;
     }
     const isEvent = 'key' in options.trigger;
-    const triggers = isEvent ? ((await heldTriggers([policy], deps)).get(policy.name) ?? []) : [];
+    const held = isEvent ? ((await heldTriggers([policy], deps)).get(policy.name) ?? []) : [];
+    const triggers = held.filter((one) => isDue(policy, one, at));
     const decided = await decideRun(policy, at, options, deps);
     if (isCalledOff(options)) return skipped();
     ({ plan } = decided.decision);

@@ -2,11 +2,12 @@
  * Turns of runs: runs each policy once at a time, and starts runs without a schedule: for ready campaigns and for held
  * triggers.
  */
+import { isReopening } from '#foundation/domain/campaign.ts';
 import type { Trigger } from '#foundation/domain/plan.ts';
 import type { StoredPlan } from '../../ledger/plans.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { grantOf } from './grants.ts';
-import { isAskedFirst, heldTriggers, reviewHold } from './holds.ts';
+import { isAskedFirst, isDue, heldTriggers, reviewHold } from './holds.ts';
 import { runPolicy, type RunDeps, type PolicyRunOptions } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 
@@ -53,8 +54,9 @@ export class RunTurns {
     const now = clock.now();
     const approved = await ledger.storedPlans(['approved'], now);
     const due = new Set<string>(this.#openManual(approved, changed));
-    for (const { policy, state, until = 0 } of campaigns) {
-      const mayGoOn = state === 'ready' || (state === 'halted' && until <= now);
+    for (const campaign of campaigns) {
+      const { policy } = campaign;
+      const mayGoOn = campaign.state === 'ready' || isReopening(campaign, now);
       const found = byName.get(policy);
       if (!mayGoOn || found === undefined || found.manual !== undefined || this.#turns.waiting(policy) > 0) continue;
       // A policy that runs only manually needs a request for each step, or an approval of all steps.
@@ -83,10 +85,11 @@ export class RunTurns {
     const approved = await ledger.storedPlans(['approved'], clock.now());
     const triggers = await heldTriggers(policies, this.#deps);
     for (const policy of policies) {
-      const pending = await reviewHold(policy, { pending: triggers.get(policy.name)?.[0], approved }, this.#deps);
+      const due = triggers.get(policy.name)?.find((one) => isDue(policy, one, clock.now()));
+      const pending = await reviewHold(policy, { pending: due, approved }, this.#deps);
       if (pending === undefined || this.#turns.waiting(policy.name) > 0) continue;
-      // The hook that received a new trigger starts its run.
-      if (Math.abs(clock.now() - pending.at) < FRESH_MS) continue;
+      // The hook that received a new alert or callback starts its run.
+      if (pending.trigger.kind !== 'deploy' && Math.abs(clock.now() - pending.at) < FRESH_MS) continue;
       if (!this.#isLately(this.#triggeredAt.get(policy.name))) this.#deps.runSoon(policy.name, pending.trigger);
     }
   }
