@@ -26,6 +26,15 @@ const MARKS: readonly Mark[] = [
     tags: 'policy,action',
   },
   {
+    name: 'Deploys',
+    color: 'light-blue',
+    // The value is the time of the deploy: a mark at the points that follow it.
+    expr: `max by (account, of, version) (${most('opsd_deploy_timestamp_seconds', '$__interval')}) > time() - 120`,
+    title: '{{version}} deployed',
+    text: '{{of}}, account {{account}}.',
+    tags: 'version,of',
+  },
+  {
     name: 'Budget raises',
     color: 'green',
     expr: `sum by (account, policy) (${increase('opsd_action_items_total', 'action="budget.raise"', '$__rate_interval')}) > 0`,

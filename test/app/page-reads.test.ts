@@ -77,7 +77,7 @@ async function readsOf({ proxy, daemon }: World, path: string): Promise<readonly
 
 /** Transactions and statements of each page, with 50 accounts. */
 const READS: Readonly<Record<string, readonly [transactions: number, statements: number]>> = {
-  '/': [1, 15],
+  '/': [1, 16],
   '/api/v1/status': [1, 8],
   '/sources': [0, 0],
   '/api/v1/sources': [0, 0],
@@ -95,7 +95,7 @@ const READS: Readonly<Record<string, readonly [transactions: number, statements:
   '/api/v1/dead-letters': [0, 0],
   '/spend': [1, 2],
   '/api/v1/spend': [1, 2],
-  '/api/v1/history': [1, 5],
+  '/api/v1/history': [1, 6],
   '/flow-control': [0, 0],
   '/canaries': [0, 0],
   '/messages': [0, 0],

@@ -232,6 +232,51 @@ describe('opsd apply', () => {
   });
 });
 
+describe('opsd deploy', () => {
+  function taking(isRollback = false, policies: readonly string[] = ['resume-after-deploy']) {
+    const taken: unknown[] = [];
+    const deps = world({
+      async deploy(report, by) {
+        taken.push([report, by]);
+        const { of, version } = report;
+        return [{ id: 1, account: 'production', of, version, at: NOW, isRollback, policies }];
+      },
+    });
+    return { deps, taken };
+  }
+
+  test('reports what was deployed, and shows who waits for it', async () => {
+    const { deps, taken } = taking();
+    const link = 'https://ci.example.com/42';
+    const args = ['--of', 'app.example.com', 'https://b.example/x', '--url', link, '--account', 'production'];
+    const done = await opsd(['deploy', 'v42', ...args, '--socket', await socketOf(deps)]);
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    expect(done.stdout).toMatch(/^production: v42 of .*, 1 policy waits for it: resume-after-deploy\n$/);
+    const of = ['app.example.com', 'https://b.example/x'];
+    expect(taken).toEqual([[{ of, version: 'v42', url: link, account: 'production' }, LOCAL_USER]]);
+  });
+
+  test.each([
+    [true, [], /v42 of .*, a roll-back: nothing is repaired because of it/],
+    [false, [], /v42 of .*, no policy waits for it/],
+  ])('says what follows: roll-back %s', async (isRollback, policies, expected) => {
+    const { deps, taken } = taking(isRollback, policies);
+    const done = await opsd(['deploy', 'v42', '--of', 'a.example', '--failed', '--socket', await socketOf(deps)]);
+    expect(done.stdout).toMatch(expected);
+    expect(taken).toEqual([[{ of: ['a.example'], version: 'v42', failed: true }, LOCAL_USER]]);
+  });
+
+  test.each([
+    [['deploy', 'v42'], 'what was deployed?'],
+    [['deploy', 'v42', '--of', '/api'], '/api is neither a host nor a URL prefix'],
+    [['deploy'], 'deploy needs VERSION'],
+  ])('%j is wrong usage', async (args, message) => {
+    const done = await opsd(args);
+    expect(done.code).toBe(64);
+    expect(done.stderr).toContain(message);
+  });
+});
+
 describe('opsd pause', () => {
   test('asks nothing, and shows how to lift it', async () => {
     const { deps, asked } = willing();

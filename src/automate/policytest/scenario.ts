@@ -1,6 +1,7 @@
 /**
  * Unit test of policies: the complete engine over a service without a network, with an empty ledger and a manual clock.
  */
+import { deployedPart } from '#foundation/domain/deploy.ts';
 import type { Trigger } from '#foundation/domain/plan.ts';
 import { createEngine, type Engine } from '../engine/engine.ts';
 import { GUARDS } from '../guardrails/index.ts';
@@ -109,7 +110,7 @@ class Scenario {
 
   /** @returns differences from the expected result */
   async take(step: TestStep): Promise<readonly Difference[]> {
-    const { advance, entries, remove, deadLetters, facts, failAgain, pause, unpause, approve, answers } = step;
+    const { advance, entries, remove, deadLetters, facts, failAgain, deploy, pause, unpause, approve, answers } = step;
     if (advance !== undefined) await this.#advance(advance);
     await this.#addEntries(entries ?? []);
     for (const dlqId of remove ?? []) {
@@ -122,12 +123,22 @@ class Scenario {
       const why = this.#service.failAgain(dlqId);
       if (why !== undefined) throw new Error(why);
     }
+    if (deploy !== undefined) await this.#deploy(deploy);
     if (pause !== undefined) await this.#engine.pause({ reason: pause, by: 'test' });
     if (unpause !== undefined) await this.#engine.unpause({ reason: unpause, by: 'test' });
     if (approve !== undefined) await this.#approve(approve);
     this.#service.answers.push(...(answers ?? []));
     const decides = step.run ?? step.plan;
     return decides === undefined ? [] : this.#decide(decides, step);
+  }
+
+  async #deploy({ version, of, failed }: NonNullable<TestStep['deploy']>): Promise<void> {
+    const parts = of.map((text) => deployedPart(text)!);
+    for (const account of new Set(this.#policies.map((policy) => policy.account))) {
+      const deploy = { account, of: parts, version, at: this.#clock.now(), failed, by: 'test' };
+      // The steps of a test start all runs, so a deploy triggers none.
+      await this.#ledger.recordDeploy(deploy, []);
+    }
   }
 
   async #decide(name: string, { run, expect = {} }: TestStep): Promise<readonly Difference[]> {
@@ -259,5 +270,6 @@ function termsOf({ mode, dlqRetention, priceUsdPer100kMessages }: PolicyTest['ac
 function triggerOf({ when }: Policy): Trigger {
   if ('alert' in when) return { kind: 'alert', name: when.alert, key: 'test' };
   if ('failureCallback' in when) return { kind: 'callback', key: 'test' };
+  if ('afterDeploy' in when) return { kind: 'deploy', name: 'test', key: 'test', at: 0 };
   return { kind: 'byHand' in when ? 'hand' : 'schedule' };
 }

@@ -1,6 +1,7 @@
 /** Format of policy tests: the given state, the steps, and the expected results. */
 import * as z from 'zod/mini';
 import { CANARY_VERDICTS } from '#foundation/domain/canary.ts';
+import { deployedPart } from '#foundation/domain/deploy.ts';
 import { POLICY_MODES, RUN_OUTCOMES } from '#foundation/domain/plan.ts';
 import {
   group,
@@ -205,6 +206,7 @@ const KEYS_THAT_DO = [
   'deadLetters',
   'facts',
   'failAgain',
+  'deploy',
   'pause',
   'unpause',
   'approve',
@@ -223,6 +225,18 @@ const step = z
       'Makes the runs of resumed entries fail again. The new entries have -again at the end of their ids.',
       z.array(someText),
     ),
+    deploy: mapping('Reports a deploy.', {
+      version: described('Version.', someText),
+      of: described(
+        'Hosts or URL prefixes of what was deployed.',
+        z.array(
+          z
+            .string('expected a host or a URL prefix')
+            .check(z.refine((text) => deployedPart(text) !== undefined, 'expected a host or a URL prefix')),
+        ),
+      ),
+      failed: defaulted('True if the deploy failed, or was rolled back.', z.boolean(), false),
+    }),
     pause: optional('Pauses everything, with this reason.', someText),
     unpause: optional('Lifts every pause, with this reason.', someText),
     approve: optional('Approves the pending plan of this policy.', someText),

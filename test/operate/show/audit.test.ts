@@ -97,6 +97,14 @@ const SENTENCES: readonly (readonly [AuditFields, string])[] = [
     { type: 'incident.acknowledged', incident: '3f2a', by: 'anna', reason: 'vendor called' },
     'anna acknowledged the incident 3f2a: vendor called',
   ],
+  [
+    { type: 'deploy', by: 'hook', version: 'v42', of: ['a.example', 'b.example'], failed: false },
+    'hook reported the deploy of v42: a.example, b.example',
+  ],
+  [
+    { type: 'deploy', by: 'anna', version: 'v41', of: ['a.example'], failed: true },
+    'anna reported a roll-back to v41: a.example',
+  ],
   [{ type: 'store.opened' }, 'The daemon opened its store'],
   [
     { type: 'store.pruned', intents: 1, runs: 2, plans: 0 },
