@@ -9,9 +9,9 @@ import { HttpError } from '../http/reply.ts';
 export interface DeployDeps {
   readonly ledger: DeployInbox;
   /** Names of the accounts: a report without an account is about all of them. */
-  accounts(): readonly string[];
+  readonly accounts: () => readonly string[];
   /** Policies that may run. */
-  policies(): readonly { readonly name: string; readonly account: string; readonly when: object }[];
+  readonly policies: () => readonly { readonly name: string; readonly account: string; readonly when: object }[];
   readonly clock: Clock;
   readonly events: EventBus;
 }

@@ -124,6 +124,15 @@ test('a deploy that fixes nothing costs one canary of each workflow, until the n
   expect(isEachOnce(w)).toBe(true);
 });
 
+test('a deploy soon after another one is tried as soon as its wait is over', async () => {
+  const w = stage();
+  await deploy(w, 'v42');
+  await pass(w, 2 * MINUTE + 45_000);
+  await deploy(w, 'v43');
+  await pass(w, 2 * MINUTE + 15_000);
+  expect(resumes(w)).toEqual({ invoice: 2, report: 2 });
+});
+
 test('a half fix drains the fixed workflow, and halts the other one after a canary', async () => {
   const w = stage();
   await deploy(w, 'v42');

@@ -24,8 +24,8 @@ export class RunTurns {
   readonly #deps: TurnDeps;
   readonly #turns = new Turns();
   readonly #ranAt = new Map<string, number>();
-  /** Times of runs for alerts and callbacks, except runs that were held before they read anything. */
-  readonly #triggeredAt = new Map<string, number>();
+  /** Last runs for events, except runs that were held before they read anything. */
+  readonly #triggered = new Map<string, { readonly at: number; readonly key: string }>();
 
   constructor(deps: TurnDeps) {
     this.#deps = deps;
@@ -36,9 +36,10 @@ export class RunTurns {
     return this.#turns.take(policy.name, async () => {
       const { clock } = this.#deps;
       this.#ranAt.set(policy.name, clock.monotonic());
-      if ('key' in options.trigger) this.#triggeredAt.set(policy.name, clock.monotonic());
+      if ('key' in options.trigger)
+        this.#triggered.set(policy.name, { at: clock.monotonic(), key: options.trigger.key });
       const result = await runPolicy(policy, options, this.#deps);
-      if (isAskedFirst(result.stopped?.guard, this.#deps)) this.#triggeredAt.delete(policy.name);
+      if (isAskedFirst(result.stopped?.guard, this.#deps)) this.#triggered.delete(policy.name);
       return result;
     });
   }
@@ -90,7 +91,10 @@ export class RunTurns {
       if (pending === undefined || this.#turns.waiting(policy.name) > 0) continue;
       // The hook that received a new alert or callback starts its run.
       if (pending.trigger.kind !== 'deploy' && Math.abs(clock.now() - pending.at) < FRESH_MS) continue;
-      if (!this.#isLately(this.#triggeredAt.get(policy.name))) this.#deps.runSoon(policy.name, pending.trigger);
+      const last = this.#triggered.get(policy.name);
+      // A deploy after the last run is news. It starts no run by itself: it has to wait first.
+      const isNews = pending.trigger.kind === 'deploy' && pending.trigger.key !== last?.key;
+      if (isNews || !this.#isLately(last?.at)) this.#deps.runSoon(policy.name, pending.trigger);
     }
   }
 
