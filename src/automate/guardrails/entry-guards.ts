@@ -33,8 +33,8 @@ export function otherInstance({ stampedBy }: GuardedCandidate): Objection | unde
 }
 
 /**
- * For a policy with `on.deploy`: denies an entry without a deploy that is about it, that failed after the deploy, or
- * whose deploy was rolled back. Remedy: deploy a fix, and report it.
+ * For a policy with `on.deploy`: denies an entry that no deploy is about, that failed after it, or whose deploy was
+ * rolled back. Remedy: deploy a fix, and report it.
  */
 export function deploy(
   { entry, deploy: last }: GuardedCandidate,
