@@ -4,16 +4,20 @@ import { METRIC_NAMES, labelNamesOf, specOf, type MetricName } from './catalog.t
 /** Columns of the plain text, the longest last. */
 const COLUMNS = ['metric', 'type', 'unit', 'labels', 'source', 'help'] as const;
 
-/** Returns one list for each family, in the order of the catalog, with the first statement of each help text. */
+/**
+ * Returns one list for each family, in the order of the catalog, with the first statement of each help text. Of metrics of
+ * the process and for debugging, only the names.
+ */
 export function catalogMarkdown(): string {
   const isDebug = (name: MetricName): boolean => specOf(name).debug === true;
+  const kindOf = (name: MetricName): string =>
+    isDebug(name) ? '*debug*: ' : /^(?:opsd|msgsvc)_/.test(name) ? 'listed' : '';
   const sections = [...byHeading()].map(([heading, names]) => {
-    const debug = names.filter(isDebug).map((name) => `\`${name}\``);
-    const more = debug.length === 0 ? '' : `- *debug*: ${debug.join(', ')}\n`;
-    return `## ${heading}\n\n${names
-      .filter((name) => !isDebug(name))
-      .map(listed)
-      .join('')}${more}`;
+    const debugLast = names.toSorted((one, other) => Number(isDebug(one)) - Number(isDebug(other)));
+    const lines = [...Map.groupBy(debugLast, kindOf)].map(([kind, same]) =>
+      kind === 'listed' ? same.map(listed).join('') : `- ${kind}${same.map((name) => `\`${name}\``).join(', ')}\n`,
+    );
+    return `## ${heading}\n\n${lines.join('')}`;
   });
   return sections.join('\n');
 }
