@@ -96,8 +96,8 @@ const TIMES = ['createdAt', 'workflowCreatedAt'] as const satisfies readonly (ke
 const TOLERATED = 0.05;
 
 /**
- * Aborts a run whose expression fails on more than 5 % of the entries: it was not written for them. An entry for which
- * the expression is false or fails is denied. Remedy: test optional fields with `has()`.
+ * Aborts a run whose expression fails on more than 5 % of the entries: it was not written for them. An entry is denied
+ * if the expression is false or fails. Remedy: test optional fields with `has()`.
  */
 export function where({ entries, errors }: { readonly entries: number; readonly errors: number }): Hold | undefined {
   if (errors <= entries * TOLERATED) return undefined;
