@@ -2,15 +2,20 @@
 import type { Deploy } from '#foundation/domain/deploy.ts';
 import type { EventTrigger } from '#foundation/domain/plan.ts';
 import type { DeployInbox, Deploys } from '#automate/ledger/deploys.ts';
-import { all, each, get, type Dialect, type Row } from './database.ts';
+import { all, each, get, run, type Dialect, type Row } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 import { INSERT_TRIGGER } from './ledger-triggers.ts';
 
+/** Deploys of a reading. */
 const MOST = 200;
+/** Deploys that an account keeps, the newest ones: a sender cannot fill the store. */
+const KEPT = 1_000;
 const COLUMNS = 'id, account, parts, version, url, at, is_rollback';
 const SAME = `SELECT ${COLUMNS} FROM deploys WHERE account = ? AND at = ? AND version = ? AND parts = ?`;
-/** Versions of the same parts, newest first. */
-const VERSIONS = `SELECT version FROM deploys WHERE account = ? AND parts = ? ORDER BY at DESC, id DESC LIMIT ${MOST}`;
+/** Deploys up to a time, newest first. */
+const UNTIL = `SELECT ${COLUMNS} FROM deploys WHERE account = ? AND at <= ? ORDER BY at DESC, id DESC`;
+const FORGET = `DELETE FROM deploys WHERE account = ?1
+  AND id <= (SELECT id FROM deploys WHERE account = ?1 ORDER BY id DESC LIMIT 1 OFFSET ${KEPT})`;
 const INSERT = `INSERT INTO deploys (account, parts, version, url, at, is_rollback) VALUES (?, ?, ?, ?, ?, ?)
   RETURNING ${COLUMNS}`;
 
@@ -27,10 +32,9 @@ export function createDeploys({ database, write }: Journal): DeployInbox & Deplo
         const parts = JSON.stringify(of.toSorted());
         const known = yield* get(SAME, account, at, version, parts);
         if (known !== undefined) return { deploy: deployOf(known), isNew: false };
-        const [newest, ...before] = (yield* all(VERSIONS, account, parts)).map((row) => row['version']);
-        // Another deploy of the newest version repeats it, and goes back to nothing.
-        const isRollback = failed || (newest !== version && before.includes(version));
+        const isRollback = failed || isReturn({ of, version }, (yield* all(UNTIL, account, at)).map(deployOf));
         const row = yield* get(INSERT, account, parts, version, url ?? null, at, isRollback ? 1 : 0);
+        yield* run(FORGET, account);
         const deploy = deployOf(row!);
         const trigger: EventTrigger = { kind: 'deploy', name: version, key: `deploy/${deploy.id}`, at };
         const { key } = trigger;
@@ -42,6 +46,19 @@ export function createDeploys({ database, write }: Journal): DeployInbox & Deplo
     deploys: async (accounts, since) =>
       accounts.length === 0 ? [] : (await database.read(all(select, JSON.stringify(accounts), since))).map(deployOf),
   };
+}
+
+/**
+ * Returns true if a part had this version before, and another one since. Another deploy of the newest version repeats it,
+ * and goes back to nothing. Each part counts by itself, because a deploy of several services can go back for one of them.
+ *
+ * @param before newest first
+ */
+function isReturn({ of, version }: Pick<Deploy, 'of' | 'version'>, before: readonly Deploy[]): boolean {
+  return of.some((part) => {
+    const [newest, ...replaced] = before.filter((one) => one.of.includes(part)).map((one) => one.version);
+    return newest !== version && replaced.includes(version);
+  });
 }
 
 export function deployOf({ id, account, parts, version, url, at, is_rollback: isRollback }: Row): Deploy {
