@@ -6,7 +6,7 @@ import { all, each, get, run, type Dialect, type Row } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 import { INSERT_TRIGGER } from './ledger-triggers.ts';
 
-/** Deploys of a reading. */
+/** Deploys of a reading, of each account. */
 const MOST = 200;
 /** Deploys that an account keeps, the newest ones: a sender cannot fill the store. */
 const KEPT = 1_000;
@@ -20,8 +20,10 @@ const INSERT = `INSERT INTO deploys (account, parts, version, url, at, is_rollba
   RETURNING ${COLUMNS}`;
 
 export function selectDeploys({ members }: Dialect): string {
-  return `SELECT ${COLUMNS} FROM deploys WHERE account IN ${members('?1')} AND at >= ?2
-    ORDER BY at DESC, id DESC LIMIT ${MOST}`;
+  return `SELECT ${COLUMNS} FROM (
+      SELECT ${COLUMNS}, row_number() OVER (PARTITION BY account ORDER BY at DESC, id DESC) AS place FROM deploys
+      WHERE account IN ${members('?1')} AND at >= ?2
+    ) AS numbered WHERE place <= ${MOST} ORDER BY at DESC, id DESC`;
 }
 
 export function createDeploys({ database, write }: Journal): DeployInbox & Deploys {

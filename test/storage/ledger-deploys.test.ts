@@ -40,5 +40,9 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
       2_000,
     ]);
     expect(kept.filter(({ account }) => account === 'staging')).toHaveLength(1);
+    // One account does not displace another from a reading.
+    const read = await deploys.deploys(['production', 'staging'], 0);
+    expect(Object.groupBy(read, ({ account }) => account)).toMatchObject({ staging: [{ at: 10 }] });
+    expect(read).toHaveLength(201);
   });
 });

@@ -24,6 +24,6 @@ export interface DeployInbox {
 }
 
 export interface Deploys {
-  /** Deploys of these accounts since a time, newest first, at most 200. */
+  /** Deploys of these accounts since a time, newest first, at most 200 of each. */
   deploys(accounts: readonly string[], since: number): Promise<readonly Deploy[]>;
 }

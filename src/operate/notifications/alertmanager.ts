@@ -50,7 +50,7 @@ function current(book: NotificationBook, clock: Clock): readonly KeptNotificatio
 }
 
 /** @param activeUntil end of an active alert, in epoch milliseconds */
-export function alertOf(
+function alertOf(
   { notification, startedAt, endedAt }: KeptNotification,
   activeUntil: number,
   labels: Readonly<Record<string, string>>,
