@@ -1,5 +1,6 @@
 /** One message or workflow run by its id: read from the log and the workflow DLQ, joined with the ledger. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import { concerns, type Deploy } from '#foundation/domain/deploy.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { messageFromLog, type MessageFacts } from '#observe/tracing/log-trace.ts';
@@ -84,7 +85,10 @@ class Lookup {
     const facts = await this.#factsOf(api, messageId);
     if (facts === undefined && deadLetter === undefined) return undefined;
     const ids = [messageId, deadLetter?.dlqId, facts?.message.workflowRunId];
-    return messageView(this.#account, messageId, facts, { deadLetter, actions: await this.#actionsOn(ids) });
+    const url = facts?.entries.find((entry) => entry.url !== undefined)?.url ?? deadLetter?.url;
+    const from = facts?.message.createdAt ?? deadLetter?.createdAt;
+    const [actions, deploys] = [await this.#actionsOn(ids), await this.#deploysOf(url, from)];
+    return messageView(this.#account, messageId, facts, { deadLetter, actions, deploys });
   }
 
   async #factsOf(api: LogApi, messageId: string): Promise<MessageFacts | undefined> {
@@ -106,6 +110,13 @@ class Lookup {
   async #actionsOn(ids: readonly (string | undefined)[]): Promise<readonly ActionRecord[]> {
     const named = ids.filter((id) => id !== undefined);
     return (await this.#deps.ledger.actionsOn(this.#account, named)).toReversed();
+  }
+
+  /** Deploys of what is behind a URL, since a time. */
+  async #deploysOf(url: string | undefined, from: number | undefined): Promise<readonly Deploy[]> {
+    if (url === undefined || from === undefined) return [];
+    const deploys = await this.#deps.ledger.deploys([this.#account], from);
+    return deploys.filter((deploy) => concerns(deploy, url));
   }
 
   async #run(api: LogApi, workflowRunId: string, entry: WorkflowDlqEntry | undefined): Promise<WorkflowRunView> {
@@ -131,7 +142,7 @@ class Lookup {
       timeline: ordered([
         ...(createdAt === undefined ? [] : [{ at: createdAt, kind: 'created' as const }]),
         ...(failedAt === undefined ? [] : [{ at: failedAt, kind: 'ended' as const, outcome: 'failed' }]),
-        ...ledgerEvents({ actions }),
+        ...ledgerEvents({ actions, deploys: await this.#deploysOf(workflowUrl, from) }),
       ]),
       unknown: [
         ...(entry === undefined ? ['The run is not in the workflow DLQ: its state is unknown.'] : []),

@@ -3,6 +3,7 @@
  * absent, and `unknown` says so.
  */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import { deployText, type Deploy } from '#foundation/domain/deploy.ts';
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import { redact } from '#foundation/domain/redact.ts';
 import type { MessageFacts } from '#observe/tracing/log-trace.ts';
@@ -15,6 +16,8 @@ export interface LedgerFacts {
   readonly deadLetter?: DeadLetter | undefined;
   /** Actions on the message, its dead letter, or its run. */
   readonly actions: readonly ActionRecord[];
+  /** Deploys of what is behind its URL, since its creation. */
+  readonly deploys?: readonly Deploy[];
 }
 
 /** @param facts undefined if the log has no entry of the message */
@@ -125,8 +128,11 @@ function logEvents({ message, entries }: MessageFacts): Event[] {
   return events;
 }
 
-export function ledgerEvents({ deadLetter, actions }: LedgerFacts): Event[] {
+export function ledgerEvents({ deadLetter, actions, deploys = [] }: LedgerFacts): Event[] {
   const events: Event[] = actions.map((action) => ({ at: action.at, kind: 'action', action: actionView(action) }));
+  for (const deploy of deploys) {
+    events.push({ at: deploy.at, kind: 'deploy', version: deploy.version, text: deployText(deploy) });
+  }
   if (deadLetter !== undefined) {
     const { learnedAt, status } = deadLetter;
     events.push({ at: learnedAt, kind: 'failure_callback', ...(status !== undefined && { responseStatus: status }) });
@@ -141,6 +147,7 @@ const KINDS: readonly TimelineEvent['kind'][] = [
   'cancel_requested',
   'ended',
   'failure_callback',
+  'deploy',
   'action',
 ];
 

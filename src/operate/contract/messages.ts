@@ -78,6 +78,8 @@ const timelineEvent = s.named(
     s.object({ ...moment, kind: s.choice(['ended']), outcome: s.text() }),
     // A failure callback of the message reached the daemon.
     s.object({ ...moment, kind: s.choice(['failure_callback']), responseStatus: s.opt(s.integer()) }),
+    // What is behind the destination was deployed.
+    s.object({ ...moment, kind: s.choice(['deploy']), version: s.text(), text: s.text() }),
     // The daemon acted on the message or its run.
     s.object({ ...moment, kind: s.choice(['action']), action }),
   ),

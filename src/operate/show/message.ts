@@ -167,7 +167,9 @@ function markRow(event: TimelineEvent): GanttRow[] {
   const text =
     event.kind === 'action'
       ? `the daemon: ${event.action.action}, ${event.action.outcome.replaceAll('_', ' ')}`
-      : event.kind.replaceAll('_', ' ');
+      : event.kind === 'deploy'
+        ? event.text
+        : event.kind.replaceAll('_', ' ');
   return [
     {
       name: text,
@@ -214,6 +216,8 @@ function event(row: TimelineEvent): Cell {
       const { id, action, policy, outcome } = row.action;
       return [`the daemon: ${action}`, sub(`${policy}: ${outcome.replaceAll('_', ' ')}, action ${id}`)];
     }
+    case 'deploy':
+      return row.text;
     case 'created':
     case 'due':
     case 'cancel_requested':
