@@ -92,6 +92,7 @@ test('every operation answers as the document says', async () => {
     await get(path);
   }
   await post('acknowledge', { incident, note: 'known' });
+  await post('deploys', { of: ['other.example.com'], version: 'v42', url: 'https://ci.example.com/42' });
   await post('explain', { id: dlqId });
 
   // A policy's plan, and two manual ones: one applied, one cancelled.

@@ -438,6 +438,30 @@ describe('/api/v1/messages/{id}', () => {
     }
   });
 
+  test('has the deploys of what is behind its URL, since its creation', async () => {
+    const url = 'https://app.example.com/api/a';
+    const log = logOf([entry('m', 5, 'CREATED', { url }), entry('m', 50, 'FAILED', { url })]);
+    const deployed = (id: number, at: number, of: string) => ({
+      id,
+      account: 'production',
+      of: [of],
+      version: `v${id}`,
+      at: NOW + at,
+      isRollback: false,
+    });
+    const all = [deployed(3, 60, 'other.example.com'), deployed(2, 55, 'app.example.com'), deployed(1, 1, url)];
+    const deploys = async (_accounts: readonly string[], since: number) => all.filter(({ at }) => at >= since);
+    const deps = readingWorld(log, { overrides: { ledger: ledger({ deploys }) } });
+    const { message } = await got<MessageDetail>(deps, '/api/v1/messages/m');
+    expect(message!.timeline.map(({ at, kind }) => [at - NOW, kind])).toEqual([
+      [5, 'created'],
+      [50, 'attempt'],
+      [50, 'ended'],
+      [55, 'deploy'],
+    ]);
+    expect(message!.timeline.at(-1)).toMatchObject({ version: 'v2', text: 'v2 was deployed: app.example.com' });
+  });
+
   test('a run has its messages and its lineage', async () => {
     const workflowUrl = 'https://app.example.com/w';
     const failed: WorkflowDlqEntry = {

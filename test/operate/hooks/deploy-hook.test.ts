@@ -4,10 +4,12 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { Secret } from '#foundation/platform/secret.ts';
 import { DEPLOY_KEY, DEPLOY_TOKEN, hookWorld, NOW } from './hook-world.ts';
 
 const REPORT = { of: ['https://app.example.com/api/', 'APP.example.com'], version: 'v42' };
+const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/hooks.md'), 'utf8');
 type HookWorld = Awaited<ReturnType<typeof hookWorld>>;
 
 const post = (w: HookWorld, body: object | string, token: string | undefined = DEPLOY_TOKEN, headers = {}) =>
@@ -111,11 +113,30 @@ describe('a sender', () => {
     expect((await unsigned(w, body, signed(body))).status).toBe(202);
   });
 
+  test('can be a step of GitHub Actions, or Argo CD, as docs/hooks.md shows', async () => {
+    const w = await hookWorld();
+    const blocks = [...PAGE.split('## Deploys')[1]!.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text]) => text!);
+    const [step, argo] = blocks.map((text) => parse(text) as unknown);
+    const [{ run }] = step as [{ readonly run: string }];
+    const template = (argo as Record<string, string>)['template.opsd-deploy']!;
+    const { body } = (parse(template) as { readonly webhook: { readonly opsd: { readonly body: string } } }).webhook
+      .opsd;
+    const sent = [/-d '(.*)'$/m.exec(run)![1]!, body].map((text) =>
+      text.replace(/"\{\{.*?\}\}"|"\$\{\{.*?\}\}"/, '"9f3c2a"').replace(/\$\{\{.*?\}\}/, 'true'),
+    );
+    for (const report of sent) expect((await post(w, report)).status).toBe(202);
+    expect(w.deploys.map(({ version, isRollback }) => [version, isRollback])).toEqual([
+      ['9f3c2a', true],
+      ['9f3c2a', true],
+      ['9f3c2a', false],
+      ['9f3c2a', false],
+    ]);
+  });
+
   test('can sign with openssl, as docs/hooks.md shows', async () => {
     const w = await hookWorld();
-    const page = readFileSync(join(import.meta.dirname, '../../../docs/hooks.md'), 'utf8');
     const script = /^body=.*\n(?:.*\n)*?curl .*$/m
-      .exec(page)![0]
+      .exec(PAGE)![0]
       .replace('$(date +%s)', String(NOW / 1_000))
       .replace(/curl .*/, `printf '%s\\n%s' "t=$t,v1=$mac" "$body"`);
     const [signature, body] = execFileSync('sh', ['-ec', script], { env: { ...process.env, KEY: DEPLOY_KEY } })
