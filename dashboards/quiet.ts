@@ -4,7 +4,17 @@
  */
 
 /** Fault or operation that produces data. */
-export type Fault = 'spending' | 'reload' | 'pause' | 'outage' | 'refusal' | 'hooks' | 'raise' | 'hours' | 'day';
+export type Fault =
+  | 'spending'
+  | 'reload'
+  | 'deploy'
+  | 'pause'
+  | 'outage'
+  | 'refusal'
+  | 'hooks'
+  | 'raise'
+  | 'hours'
+  | 'day';
 
 export interface Quiet {
   readonly because: string;
@@ -33,6 +43,7 @@ const NO_ALERT: Quiet = { because: 'no alert fires', filledBy: 'hours', inDemo: 
 export const QUIET: Readonly<Record<string, Quiet>> = {
   'opsd-overview/panel/Firing alerts, the worst first/A': NO_ALERT,
   'opsd-overview/panel/Firing alerts, the worst first/B': NO_ALERT,
+  '*/annotation/Deploys': { because: 'no deploy is reported', filledBy: 'deploy' },
   '*/annotation/Pauses': { because: 'nothing is paused', filledBy: 'pause' },
   '*/annotation/Reloads': NO_FILE,
   '*/annotation/Halted groups': HELPS,

@@ -4,7 +4,6 @@ import { ownCommand } from '#foundation/domain/own-command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { StatusReads } from '#automate/ledger/ledger.ts';
 import type { DeployReport } from '#operate/contract/deploys.ts';
-import { takeDeploy } from '#operate/deploys/deploys.ts';
 import type { MetricsFormat } from '#operate/http/metrics-format.ts';
 import type { ServerDeps } from '#operate/server.ts';
 import { commandsOf } from './commands.ts';
@@ -52,18 +51,14 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     policies: (view?: StatusReads) => policies.statuses(view),
     engine: deps.routed?.engine ?? commandsOf(gate, () => deps.generation().policies.engine),
     operate: deps.routed?.operate ?? operationsOf(deps),
-    deploy: (report: DeployReport, by: string) =>
-      takeDeploy(
-        {
-          ledger,
-          clock,
-          events,
-          accounts: () => whole.accounts.map(({ name }) => name),
-          policies: () => generation.allPolicies.filter(({ mode }) => mode !== 'off'),
-        },
-        report,
-        by,
-      ),
+    deploy: async (report: DeployReport, by: string) => {
+      const { takeDeploy } = await import('#operate/deploys/deploys.ts');
+      const known = {
+        accounts: () => whole.accounts.map(({ name }) => name),
+        policies: () => generation.allPolicies.filter(({ mode }) => mode !== 'off'),
+      };
+      return takeDeploy({ ledger, clock, events, ...known }, report, by);
+    },
     hosts: config.server.hosts,
     tokens: apiTokens(config, events),
     security: security.server,

@@ -12,7 +12,7 @@ type Bring = (shop: TroubledShop, source: Prometheus) => Promise<void>;
 
 /** Faults that can be active together, in this order. Later phases may undo earlier ones. */
 export const PHASES: readonly (readonly Fault[])[] = [
-  ['spending', 'reload', 'pause', 'outage', 'refusal', 'hooks'],
+  ['spending', 'reload', 'deploy', 'pause', 'outage', 'refusal', 'hooks'],
   ['raise', 'hours', 'day'],
 ];
 
@@ -54,6 +54,7 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
     });
   },
   reload: async (shop) => shop.command('reload'),
+  deploy: async (shop) => shop.command('deploy', 'v42', '--of', 'app.shop.example'),
   pause: async (shop) => shop.command('pause', '--policy', 'prune-old-mail', '--reason', 'a test'),
   /**
    * A busy host fails, and so does a quiet one. The daemon sees the busy host's failures and holds its resumes. It knows
