@@ -55,7 +55,7 @@ const deps = {
   policies: () => [],
   ledger: {
     view: async (use: (ledger: object) => Promise<unknown>) =>
-      use({ storedPlans: () => [], lineagesOfRuns: () => new Map() }),
+      use({ storedPlans: () => [], lineagesOfRuns: () => new Map(), deploys: () => [] }),
   },
   incidents: Object.assign(watch, { attempts: () => undefined, selectedBy: () => new Map() }),
 } as unknown as Deps;
