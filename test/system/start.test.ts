@@ -13,7 +13,8 @@ const HOOK = join(import.meta.dirname, '../support/programs/loaded-modules.mjs')
 
 const ROOMS_OF_A_CLIENT = ['cli', 'cli/commands', 'config', 'foundation/domain', 'foundation/platform', 'operate/show'];
 /** Rooms and packages that a daemon without hooks, pages and traces does not use before its first scrape. */
-const UNUSED = /^(?:emulator|automate\/policytest|operate\/(?:hooks|pages|contract|deploys)|cli\/commands\/\w+-text\.ts)\b/;
+const UNUSED =
+  /^(?:emulator|automate\/policytest|operate\/(?:hooks|pages|contract|deploys)|cli\/commands\/\w+-text\.ts)\b/;
 const UNUSED_PACKAGES = [
   '@opentelemetry/sdk-node',
   '@opentelemetry/sdk-trace',
