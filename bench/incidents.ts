@@ -43,6 +43,7 @@ const watch = new IncidentWatch({
   events: new EventBus(),
   accounts: [{ name: 'main', dlqRetentionMs: 7 * DAY }],
   deadLetters: async () => [],
+  deploys: async () => [],
   openResumes: async () => new Map(),
   conditions: { active: () => [], raise: () => undefined, resolve: () => undefined },
   link: (path) => path,

@@ -182,7 +182,7 @@ describe('docs/README.md', () => {
     [/upgrade, and downgrade/, 'install.md#upgrade-and-downgrade'],
     [/systemd/, 'install.md#with-systemd'],
     [/proxy or a private CA/, 'install.md#a-proxy-or-a-private-authority'],
-    [/mute .* an \[?incident/, 'incidents.md#mute-an-incident'],
+    [/mute .* an \[?incident/, 'incidents.md#snooze-an-incident'],
     [/remove it, and what stays at the service/, 'install.md#remove-it'],
     [/second account/, 'accounts.md#add-an-account'],
     [/memory, disk/, 'install.md#what-it-needs'],

@@ -74,11 +74,12 @@ export function watchIncidents(deps: IncidentsDeps, parts: Parts): IncidentWatch
     events,
     accounts: config.accounts.map(({ name, limits }) => ({ name, dlqRetentionMs: limits.dlqRetention })),
     deadLetters: (account, limit) => ledger.deadLetters(account, limit),
+    deploys: (accounts, since) => ledger.deploys(accounts, since),
     openResumes: async () => openResumes(ledger),
     conditions: {
       active: () => engine.conditions(),
       raise: (condition) => engine.others.raise(condition),
-      resolve: (key) => engine.others.resolve(key),
+      resolve: (key, isSnoozed) => engine.others.resolve(key, isSnoozed),
     },
     link: (path) => `${config.server.externalUrl ?? deps.address() ?? ''}${path}`,
   });
@@ -126,7 +127,7 @@ export function servedIncidents(watch: IncidentWatch, deps: ServedIncidentsDeps)
     selectedBy: (account, members) => selectedBy(account, members, deps),
     async acknowledge(incident, person) {
       const acknowledged = { ...person, at: clock.now() };
-      await ledger.acknowledgeIncident({ incident: incident.id, account: incident.account, ...acknowledged });
+      await ledger.acknowledgeIncident(incident, acknowledged);
       return watch.acknowledge(incident.id, acknowledged);
     },
     async readRow(account, { dlqId, workflowRunId }, signal) {

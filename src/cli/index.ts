@@ -33,6 +33,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly ListedCommand[]>> 
     { name: 'incidents list', load: async () => (await import('./commands/incidents.ts')).incidentsListCommand },
     { name: 'incidents show', load: async () => (await import('./commands/incidents.ts')).incidentsShowCommand },
     { name: 'incidents acknowledge', load: async () => (await import('./commands/incidents.ts')).acknowledgeCommand },
+    { name: 'incidents snooze', load: async () => (await import('./commands/incidents.ts')).snoozeCommand },
     { name: 'dlq list', load: async () => (await import('./commands/dlq-list.ts')).dlqListCommand },
     { name: 'dlq show', load: async () => (await import('./commands/dlq-show.ts')).dlqShowCommand },
     { name: 'messages list', load: async () => (await import('./commands/messages.ts')).messagesListCommand },

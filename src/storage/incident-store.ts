@@ -1,5 +1,5 @@
 /** Store of incidents: one row per incident, and one row per present member. */
-import type { Incident } from '#foundation/domain/incident.ts';
+import type { Acknowledgment, Incident } from '#foundation/domain/incident.ts';
 import type { IncidentMark, IncidentMember, IncidentStore } from '#observe/incidents/incident-store.ts';
 import { all, each, get, run, type Row } from './database.ts';
 import { PART_ROWS, paged } from './paged.ts';
@@ -20,7 +20,8 @@ const DROP_MARKS = `DELETE FROM incident_marks WHERE id <= (SELECT max(id) FROM 
 
 export function createIncidentStore({ database }: Pick<Store, 'database'>, scope: RowScope = WHOLE): IncidentStore {
   const { dialect } = database;
-  const select = `SELECT record, at, by, note FROM incidents LEFT JOIN incident_acknowledgments ON incident = id
+  const select = `SELECT incidents.record, newest.record AS acknowledged FROM incidents
+    LEFT JOIN incident_acknowledgments AS newest ON incident = id
     WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id`;
   const selectMembers = `SELECT account, queue, dlq_id AS "dlqId", incident, at FROM incident_members
     WHERE (account, queue, dlq_id) > (?2, ?3, ?4) AND ${isOwn(dialect, scope, '?1')}
@@ -75,7 +76,10 @@ export function createIncidentStore({ database }: Pick<Store, 'database'>, scope
   };
 }
 
-function incidentOf({ record, at, by, note }: Row): Incident {
+/** An acknowledgment that the incident does not have yet counts. One that it has may have ended. */
+function incidentOf({ record, acknowledged: given }: Row): Incident {
   const incident = JSON.parse(String(record)) as Incident;
-  return at === null ? incident : { ...incident, acknowledged: { by: String(by), note: String(note), at: Number(at) } };
+  if (given === null) return incident;
+  const acknowledged = JSON.parse(String(given)) as Acknowledgment;
+  return acknowledged.at === incident.acknowledged?.at ? incident : { ...incident, acknowledged };
 }

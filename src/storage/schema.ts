@@ -227,7 +227,7 @@ export const TABLES = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX operation_claims_operation ON operation_claims (operation_id);
 
-  -- Incidents as JSON, their present members, the acknowledgments of operators, and changes that may explain them.
+  -- Incidents as JSON, their present members, the acknowledgments of operators as JSON, and changes that may explain them.
   CREATE TABLE incidents (
     id TEXT PRIMARY KEY, record TEXT NOT NULL, account TEXT NOT NULL DEFAULT ''
   ) STRICT, WITHOUT ROWID;
@@ -238,7 +238,7 @@ export const TABLES = `
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE incident_acknowledgments (
-    incident TEXT PRIMARY KEY, at INTEGER NOT NULL, by TEXT NOT NULL, note TEXT NOT NULL
+    incident TEXT PRIMARY KEY, record TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE incident_marks (

@@ -1,6 +1,7 @@
 /** `opsd incidents` and `opsd dlq list|show`, against a real server. */
 import { expect, test } from 'vitest';
 import type { Incident } from '#foundation/domain/incident.ts';
+import { formatTime } from '#foundation/domain/time-text.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { deadLetter, run } from '../observe/incidents/planted.ts';
 import { incidents, ledger, NOW, RESUME_BILLING, serving, storedPlan, world } from '../operate/http/world.ts';
@@ -61,7 +62,7 @@ async function daemon(options: Options = {}) {
       readRow: () => Promise.resolve({ body: 'hello', header: { Authorization: 'Bearer hunter2' } }),
       acknowledge: async (one, person) => {
         acknowledged.push(person);
-        return { ...one, acknowledged: { ...person, at: NOW } };
+        return { ...one, state: 'acknowledged', acknowledged: { ...person, at: NOW } };
       },
     }),
   });
@@ -153,6 +154,44 @@ test('incidents acknowledge sends the note', async () => {
     'Acknowledged incident 3f2a91bc0d: 2 runs of shop.example/flows/checkout failed: HTTP 503\n',
   ]);
   expect(acknowledged).toEqual([{ by: LOCAL_USER, note: 'vendor called' }]);
+});
+
+test.each([
+  [
+    ['--until', '2h', '--note', 'ticket 4711'],
+    { until: NOW + 7_200_000, note: 'ticket 4711' },
+    formatTime(NOW + 7_200_000),
+  ],
+  [['--until-deploy'], { untilDeploy: true, note: '' }, 'a deploy of shop.example/flows/checkout'],
+])('incidents snooze %j', async (args, end, until) => {
+  const { code, stdout, acknowledged } = await ran(['incidents', 'snooze', '3f2a', ...args]);
+  expect([code, stdout]).toEqual([
+    0,
+    `Snoozed incident 3f2a91bc0d until ${until}: 2 runs of shop.example/flows/checkout failed: HTTP 503\n`,
+  ]);
+  expect(acknowledged).toEqual([{ by: LOCAL_USER, ...end }]);
+});
+
+test.each([
+  ['1970-01-01', 'until must be in the future, and at most 90 days ahead.'],
+  ['soon', 'until must be deploy, epoch milliseconds (13 digits), ISO 8601, or a duration from now such as 2h'],
+])('incidents snooze --until %s is an error', async (until, message) => {
+  const { code, stderr, acknowledged } = await ran(['incidents', 'snooze', '3f2a', '--until', until]);
+  expect([code, acknowledged]).toEqual([1, []]);
+  expect(stderr).toContain(message);
+});
+
+test('lists and the sheet show a snooze, and who snoozed it until when', async () => {
+  const acknowledged = { by: 'anna', note: 'fixed by v42', at: NOW, untilDeploy: true };
+  const incident: Incident = { ...INCIDENT, state: 'acknowledged', acknowledged };
+  const text = 'snoozed by anna until a deploy of shop.example/flows/checkout: fixed by v42';
+  const wide = await ran(['incidents', '-o', 'wide'], { incident });
+  expect(wide.stdout).toMatch(/\n3f2a91bc0d +snoozed /);
+  expect(wide.stdout).toContain(text);
+  expect((await ran(['incidents', 'show', '3f2a'], { incident })).stdout).toContain(`  ${text}\n`);
+  expect((await ran(['status'], { incident })).stdout).toContain('(production), snoozed, since');
+  const ended = { ...incident, state: 'open', acknowledged: { ...acknowledged, endedAt: NOW } } as const;
+  expect((await ran(['incidents', '-o', 'wide'], { incident: ended })).stdout).not.toContain('anna');
 });
 
 test.each([['incidents'], ['incidents list'], ['dlq list']])(

@@ -66,6 +66,8 @@ test.each<readonly [line: string, reason: string | RegExp]>([
   [`unpause ${REASON} --group g`, '--group requires --policy'],
   ['cancel 9f3c2a --yes', '--reason is required'],
   ['incidents acknowledge 3f2a', '--note is required'],
+  ['incidents snooze 3f2a', 'until when? Give --until TIME or --until-deploy'],
+  ['incidents snooze 3f2a --until 2h --until-deploy', 'until when?'],
   ['plan p --set limits.maxPerHour=1', 'they need --once'],
   [`plan p ${REASON}`, 'they need --once'],
   [`plan p --once ${REASON}`, '--once requires --set LIMIT=VALUE'],

@@ -14,9 +14,10 @@ async function world({ database, journal }: Pick<TestStore, 'database' | 'journa
   const acknowledgments = createAcknowledgments(journal);
   return {
     present: async () => (await incidents.load())[0]!.acknowledged,
-    acknowledge: (note: string) =>
-      acknowledgments.acknowledgeIncident({ incident, account: 'production', by: 'anna', note, at: 5 }),
+    acknowledge: (note: string, end = {}) =>
+      acknowledgments.acknowledgeIncident({ id: incident, account: 'production' }, { by: 'anna', note, at: 5, ...end }),
     incident,
+    incidents,
   };
 }
 
@@ -36,6 +37,23 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
       })),
     );
     expect(await present()).toEqual({ by: 'anna', note: 'vendor called', at: 5 });
+  });
+
+  test.each([[{ until: 7_200_000 }], [{ untilDeploy: true }]])('a snooze has its end, %j', async (end) => {
+    const store = await open();
+    const { acknowledge, present, incident, incidents } = await world(store);
+    await acknowledge('', end);
+    expect(await store.audited()).toEqual([
+      { type: 'incident.snoozed', account: 'production', incident, by: 'anna', ...end },
+    ]);
+    expect(await present()).toEqual({ by: 'anna', note: '', at: 5, ...end });
+    // It ended: the record of the incident is newer.
+    const ended = { by: 'anna', note: '', at: 5, endedAt: 9, ...end };
+    const changed = (await incidents.load()).map((one) => ({ ...one, acknowledged: ended }));
+    await incidents.commit({ account: 'production', changed, added: [], removed: [], merged: [], forgotten: [] });
+    expect(await present()).toEqual(ended);
+    await acknowledge('seen', { at: 10 });
+    expect(await present()).toEqual({ by: 'anna', note: 'seen', at: 10 });
   });
 
   test('without the audit log nothing is acknowledged', async () => {

@@ -90,6 +90,7 @@ export async function owner(clock: ManualClock, options: OwnerOptions = {}) {
     events,
     accounts: ACCOUNTS,
     deadLetters: async () => options.deadLetters ?? [],
+    deploys: async () => [],
     openResumes: async () => new Map(),
     conditions: { active: () => [], raise: () => undefined, resolve: () => undefined },
     link: (path) => path,

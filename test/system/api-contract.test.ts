@@ -91,6 +91,7 @@ test('every operation answers as the document says', async () => {
   ]) {
     await get(path);
   }
+  await post('snooze', { incident, until: 'deploy', note: 'fixed by v42' });
   await post('acknowledge', { incident, note: 'known' });
   await post('deploys', { of: ['other.example.com'], version: 'v42', url: 'https://ci.example.com/42' });
   await post('explain', { id: dlqId });

@@ -1,12 +1,10 @@
-/** Acknowledgments of incidents by operators. */
+/** Acknowledgments and snoozes of incidents by operators. */
+import type { Acknowledgment } from '#foundation/domain/incident.ts';
+
 export interface Acknowledgments {
-  /** Records that an operator knows of an incident. Durable, and in the audit log before it takes effect. */
-  acknowledgeIncident(acknowledged: {
-    readonly incident: string;
-    readonly account: string;
-    readonly by: string;
-    readonly note: string;
-    /** Epoch milliseconds. */
-    readonly at: number;
-  }): Promise<void>;
+  /** Records that an operator knows of an incident, or snoozed it. Durable, and in the audit log before it takes effect. */
+  acknowledgeIncident(
+    incident: { readonly id: string; readonly account: string },
+    acknowledged: Acknowledgment,
+  ): Promise<void>;
 }

@@ -102,7 +102,7 @@ export interface RunSummary {
 }
 
 /** An active condition. Its key is `held/POLICY`, `halted/POLICY/GROUP`, `approval/POLICY` or `unknown/POLICY`. */
-export interface Condition extends Omit<Notification, 'at' | 'isResolved' | 'replica'> {
+export interface Condition extends Omit<Notification, 'at' | 'isResolved' | 'isSnoozed' | 'replica'> {
   /** Epoch milliseconds. */
   readonly since: number;
   /** Parts of the hold; absent for other conditions, and after a restart until the next check. */

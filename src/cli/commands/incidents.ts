@@ -2,6 +2,7 @@ import { formatCount } from '#foundation/domain/counted.ts';
 import { formatAge } from '#foundation/domain/time-text.ts';
 import type { IncidentList, IncidentView } from '#operate/contract/incidents.ts';
 import { textOption, UsageError, valueOption, type Command, type OptionSpec } from '../command.ts';
+import { acknowledgmentText, snoozeEnd, stateWord } from '#foundation/domain/incident.ts';
 import { sheetText } from '#operate/show/text.ts';
 import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
@@ -15,7 +16,7 @@ const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
 
 const STATE_OPTION: OptionSpec = valueOption(
   'STATE',
-  'Only this state: open, acknowledged, recovering, or resolved; may be repeated.',
+  'Only this state: open, acknowledged (also snoozed), recovering, or resolved; may be repeated.',
   { multiple: true },
 );
 
@@ -46,7 +47,7 @@ function command(name: string, examples: Command['examples']): Command {
         collectors: ['workflowDlq'],
         columns: [
           { title: 'ID', text: ({ id }) => id, isWhole: true },
-          { title: 'STATE', text: ({ state }) => state, isWhole: true },
+          { title: 'STATE', text: stateWord, isWhole: true },
           { title: 'NOW', text: ({ members }) => boundedCount(members, 'now'), align: 'right', isWhole: true },
           { title: 'EVER', text: ({ members }) => boundedCount(members, 'ever'), align: 'right', isWide: true },
           {
@@ -60,7 +61,7 @@ function command(name: string, examples: Command['examples']): Command {
           { title: 'REASON', text: ({ reason }) => reason },
           { title: 'CAUSE', text: ({ cause }) => cause, isWide: true },
           { title: 'ACCOUNT', text: ({ account }) => account, isWide: true },
-          { title: 'ACKNOWLEDGED', text: ({ acknowledged }) => acknowledged?.by ?? '–', isWide: true },
+          { title: 'ACKNOWLEDGED', text: (row) => acknowledgmentText(row) ?? '–', isWide: true },
         ],
         id: ({ id }) => id,
         empty: 'No incidents. Dead letters, and destinations that fail nearly every delivery, open one.',
@@ -128,5 +129,36 @@ export const acknowledgeCommand = daemonCommand({
     const data = await request(await findDaemon(), 'POST /api/v1/acknowledge', { body }, 'incident');
     const { id, title } = data.incident;
     return { data, text: `Acknowledged incident ${printable(id)}: ${printable(title)}\n` };
+  },
+});
+
+export const snoozeCommand = daemonCommand({
+  name: 'incidents snooze',
+  summary: 'Snooze an incident: no notification until a time or a deploy.',
+  operands: { usage: 'ID', min: 1, max: 1, names: 'incident' },
+  options: {
+    until: valueOption('TIME', 'Until this time: 2h from now, or 2026-11-21T10:00:00Z.'),
+    'until-deploy': { type: 'boolean', help: 'Until a deploy of what failed is reported, also a roll-back.' },
+    note: valueOption('TEXT', 'Note for others, recorded in the audit log.'),
+  },
+  details:
+    'Changes nothing at the service, and stops no policy. After it, the incident is open again and notified of if dead ' +
+    'letters are left. If none is left before, it is resolved without a notification. An acknowledgment ends it.',
+  examples: [
+    "opsd incidents snooze 3f2a91bc0d --until 2h --note 'ticket 4711'",
+    "opsd incidents snooze 3f2a --until-deploy --note 'fixed by v42'",
+  ],
+  async answer(call, findDaemon) {
+    const until = textOption(call.values, 'until');
+    const isUntilDeploy = call.values['until-deploy'] === true;
+    if ((until !== undefined) === isUntilDeploy)
+      throw new UsageError('until when? Give --until TIME or --until-deploy');
+    const body = { incident: call.positionals[0]!, until: until ?? 'deploy', note: textOption(call.values, 'note') };
+    const data = await request(await findDaemon(), 'POST /api/v1/snooze', { body }, 'incident');
+    const { id, title } = data.incident;
+    return {
+      data,
+      text: `Snoozed incident ${printable(id)} ${printable(snoozeEnd(data.incident)!)}: ${printable(title)}\n`,
+    };
   },
 });

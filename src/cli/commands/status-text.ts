@@ -5,6 +5,7 @@ import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { formatAge, formatSpan, formatTime } from '#foundation/domain/time-text.ts';
 import type { IncidentView } from '#operate/contract/incidents.ts';
 import type { StoredPlanView } from '#operate/contract/plans.ts';
+import { stateWord } from '#foundation/domain/incident.ts';
 import { incidentPath, planPath } from '#operate/contract/page-paths.ts';
 import { problemText, type Problem, type StatusFacts } from '#operate/contract/status.ts';
 import { type Cell, code, faint, state, strong } from '#foundation/markup/cell.ts';
@@ -75,12 +76,19 @@ function isListed({ path = '', text }: Problem, { incidents, plans, pauses }: Sc
 function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: OwnCommand): Cell[] {
   const [first] = incidents;
   if (first === undefined) return [];
-  const lines = incidents.map(({ id, account, state: now, title, firstAt, isSinceKnown, firstExpiresAt }): Cell => {
+  const lines = incidents.map((incident): Cell => {
+    const { id, account, state: now, title, firstAt, isSinceKnown, firstExpiresAt } = incident;
     const expires =
       firstExpiresAt === undefined ? '' : `, first expiry in ${formatSpan(Math.max(0, firstExpiresAt - at))}`;
     const since = `${isSinceKnown ? '' : 'at least '}${formatSpan(Math.max(0, at - firstAt))}`;
     const what = state(now === 'open' ? 'trouble' : 'attention', title);
-    return [label('incident'), strong(id), ' ', what, ` (${account}), ${now}, since ${since}${expires}`];
+    return [
+      label('incident'),
+      strong(id),
+      ' ',
+      what,
+      ` (${account}), ${stateWord(incident)}, since ${since}${expires}`,
+    ];
   });
   const more = moreIncidents > 0 && [label(), `and ${moreIncidents} more`];
   const next = command(moreIncidents === 0 ? `incidents show ${shellWord(first.id)}` : 'incidents');

@@ -50,8 +50,24 @@ export function concerns({ of }: Pick<Deploy, 'of'>, text: string): boolean {
 }
 
 /** Returns true if a part of the deploy is on this host. */
-export function isOfHost({ of }: Pick<Deploy, 'of'>, host: string): boolean {
+function isOfHost({ of }: Pick<Deploy, 'of'>, host: string): boolean {
   return of.some((part) => URL.parse(part.includes('://') ? part : `https://${part}`)?.host === host);
+}
+
+/**
+ * Returns true if a deploy is about failures.
+ *
+ * @param failures.place label of the workflow, or host of the destination
+ * @param urls of the failed runs and messages that are known
+ */
+export function isAboutFailures(
+  deploy: Deploy,
+  { place, resolvedAt = Infinity }: { readonly place: string; readonly resolvedAt?: number },
+  urls: readonly string[],
+): boolean {
+  if (deploy.at > resolvedAt) return false;
+  if (urls.length > 0) return urls.some((url) => concerns(deploy, url));
+  return isOfHost(deploy, place) || ['https', 'http'].some((scheme) => concerns(deploy, `${scheme}://${place}`));
 }
 
 /** `v42 was deployed: app.example.com` */

@@ -4,6 +4,7 @@
  */
 import { addRates, rateOf, type FailureRate } from './failure-rate.ts';
 import type { FailureCause } from './reason.ts';
+import { formatTime } from './time-text.ts';
 
 /** Time without a new failure after which the next failure begins another incident. */
 const ONSET_GAP_MS = 30 * 60_000;
@@ -64,8 +65,15 @@ export function withDeliveries(before: FailingDeliveries | undefined, read: Fail
 
 export interface Acknowledgment {
   readonly by: string;
+  /** Empty for a snooze without one. */
   readonly note: string;
   readonly at: number;
+  /** Makes it a snooze: no notification until this time. */
+  readonly until?: number;
+  /** Makes it a snooze: no notification until a deploy of what failed. */
+  readonly untilDeploy?: boolean;
+  /** End of the snooze, which is no acknowledgment any more. */
+  readonly endedAt?: number;
 }
 
 export interface Incident extends IncidentKind {
@@ -132,6 +140,37 @@ export function isLowerBound({ kind }: Pick<Incident, 'kind'>): boolean {
   return kind !== 'workflow';
 }
 
+/** Acknowledgment that has not ended. */
+export function presentAcknowledgment({ acknowledged }: Pick<Incident, 'acknowledged'>): Acknowledgment | undefined {
+  return acknowledged?.endedAt === undefined ? acknowledged : undefined;
+}
+
+/** Returns true if nobody is notified of the incident for now. */
+export function isSnoozed(incident: Pick<Incident, 'acknowledged'>): boolean {
+  const { until, untilDeploy = false } = presentAcknowledgment(incident) ?? {};
+  return untilDeploy || until !== undefined;
+}
+
+/** `until 2026-11-27 16:00:00Z`, or `until a deploy of shop.example`; undefined without a snooze. */
+export function snoozeEnd({ acknowledged, place }: Pick<Incident, 'acknowledged' | 'place'>): string | undefined {
+  const { until, untilDeploy = false } = acknowledged ?? {};
+  if (untilDeploy) return `until a deploy of ${place}`;
+  return until === undefined ? undefined : `until ${formatTime(until)}`;
+}
+
+/** `anna knows: vendor called`, or `snoozed by anna until a deploy of shop.example: vendor called`; undefined without one. */
+export function acknowledgmentText(incident: Pick<Incident, 'acknowledged' | 'place'>): string | undefined {
+  const { by, note } = incident.acknowledged ?? {};
+  const end = snoozeEnd(incident);
+  if (end === undefined) return by && `${by} knows: ${note}`;
+  return `snoozed by ${by} ${end}${note === '' ? '' : `: ${note}`}`;
+}
+
+/** State in one word: a snooze is an acknowledgment with an end. */
+export function stateWord(incident: Pick<Incident, 'acknowledged' | 'place' | 'state'>): IncidentState | 'snoozed' {
+  return incident.state === 'acknowledged' && snoozeEnd(incident) !== undefined ? 'snoozed' : incident.state;
+}
+
 /** Adds failures to an incident. @param times at least one */
 export function withMembers(incident: Incident, queue: DeadLetterQueue, times: readonly number[]): Incident {
   const rate = rateOf(times);
@@ -157,7 +196,7 @@ export function merged(incident: Incident, other: Incident): Incident {
       ? (incident.rate ?? other.rate)
       : addRates(incident.rate, other.rate);
   const deliveries = incident.deliveries ?? other.deliveries;
-  const acknowledged = incident.acknowledged ?? other.acknowledged;
+  const acknowledged = presentAcknowledgment(incident) ?? presentAcknowledgment(other) ?? incident.acknowledged;
   return {
     ...incident,
     firstAt: Math.min(incident.firstAt, other.firstAt),
@@ -183,7 +222,8 @@ export function stateOf(incident: Omit<Incident, 'state'>, isVerifying: boolean,
   const { isFailing = false, recoveringSince } = incident.deliveries ?? {};
   if (isVerifying || recoveringSince !== undefined) return 'recovering';
   const isGone = membersNow(incident) === 0 && !isFailing;
-  const isQuiet = incident.acknowledged !== undefined && at - incident.lastAt >= QUIET_MS;
+  const isAcknowledged = presentAcknowledgment(incident) !== undefined;
+  const isQuiet = isAcknowledged && !isSnoozed(incident) && at - incident.lastAt >= QUIET_MS;
   if (isGone || isQuiet) return 'resolved';
-  return incident.acknowledged === undefined ? 'open' : 'acknowledged';
+  return isAcknowledged ? 'acknowledged' : 'open';
 }

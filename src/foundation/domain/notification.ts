@@ -67,4 +67,6 @@ export interface Notification {
   /** Epoch milliseconds when the condition became active or was resolved. */
   readonly at: number;
   readonly isResolved: boolean;
+  /** Set if an operator snoozed it: it is not active any more, and no receiver is notified. */
+  readonly isSnoozed?: true;
 }

@@ -1,4 +1,4 @@
-/** Times that people give to a command or the API: an age, a date, or epoch milliseconds. */
+/** Times that people give to a command or the API: a duration before or after now, a date, or epoch milliseconds. */
 import { parseDuration } from './duration.ts';
 
 /** At least 13 digits, since 10 are seconds; at most 15, so that each is a valid date. */
@@ -18,8 +18,17 @@ export const PAST_TIME_FORM = 'epoch milliseconds (13 digits), ISO 8601, or a du
 
 /** Returns epoch milliseconds, at least 0; undefined if the text is no `PAST_TIME`. */
 export function pastTime(text: string, now: number): number | undefined {
+  return timeAt(text, (ago) => now - ago);
+}
+
+/** Same for a time to come: a duration is one from now. */
+export function futureTime(text: string, now: number): number | undefined {
+  return timeAt(text, (ahead) => now + ahead);
+}
+
+function timeAt(text: string, relative: (ms: number) => number): number | undefined {
   if (text.length > MAX_PAST_TIME || !PAST_TIME.test(text)) return undefined;
   if (/^\d+$/.test(text)) return Number(text);
-  const ago = parseDuration(text);
-  return Math.max(0, ago === undefined ? Date.parse(text) : now - ago);
+  const ms = parseDuration(text);
+  return Math.max(0, ms === undefined ? Date.parse(text) : relative(ms));
 }

@@ -135,9 +135,9 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
       ? ['debug', 'canary verdict', fields]
       : [fields.verdict === 'ok' ? 'info' : 'warn', 'canary verdict changed', fields],
 
-  notification: ({ type: _type, isResolved, ...fields }) =>
+  notification: ({ type: _type, isResolved, isSnoozed = false, ...fields }) =>
     isResolved
-      ? ['info', 'condition resolved', fields]
+      ? ['info', isSnoozed ? 'condition snoozed' : 'condition resolved', fields]
       : [LEVEL_OF_SEVERITY[fields.severity], 'condition active', fields],
   'conditions.active': 'none',
   'notification.sent': ({ receiver }, lasting) =>

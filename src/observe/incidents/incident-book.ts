@@ -7,6 +7,7 @@
  * from the store, and the next reading continues.
  */
 import {
+  isSnoozed,
   membersNow,
   splitAtGaps,
   stateOf,
@@ -294,14 +295,21 @@ export class IncidentBook {
    * Determines the state of each incident, and forgets old ones.
    *
    * @param verifying campaigns that verify resumed runs, by incident; an empty list if the runs have no campaign
+   * @param isDeployed returns true if an incident had a deploy since its snooze
    */
-  review(at: number, verifying: ReadonlyMap<string, readonly string[]>): Promise<void> {
+  review(
+    at: number,
+    verifying: ReadonlyMap<string, readonly string[]>,
+    isDeployed: (incident: Incident) => boolean = () => false,
+  ): Promise<void> {
     return this.#change((change) => {
-      for (const incident of this.#set.all()) {
+      for (const before of this.#set.all()) {
+        const isOver = isSnoozed(before) && (at >= (before.acknowledged?.until ?? Infinity) || isDeployed(before));
+        const incident = isOver ? woken(before, at) : before;
         const campaigns = withCampaigns(incident.campaigns, verifying.get(incident.id) ?? []);
         const state = stateOf(incident, verifying.has(incident.id), at);
-        if (state === incident.state && campaigns === incident.campaigns) continue;
-        const { resolvedAt: _before, ...rest } = incident;
+        if (state === incident.state && campaigns === incident.campaigns && !isOver) continue;
+        const { resolvedAt: _resolved, ...rest } = incident;
         const resolvedAt = state === 'resolved' ? (incident.resolvedAt ?? at) : undefined;
         change.put({ ...rest, state, campaigns, ...(resolvedAt !== undefined && { resolvedAt }) });
       }
@@ -322,7 +330,7 @@ export class IncidentBook {
     });
   }
 
-  /** Applies an acknowledgment that the ledger has recorded. */
+  /** Applies an acknowledgment or snooze that the ledger has recorded. */
   async acknowledge(id: string, acknowledged: Acknowledgment, at: number): Promise<Incident> {
     await this.#change((change) => {
       const incident = { ...change.get(id)!, acknowledged };
@@ -362,6 +370,11 @@ export class IncidentBook {
     this.#marks = await this.#store.marks();
     this.#mustLoad = false;
   }
+}
+
+/** Returns a snoozed incident without its snooze. It is reported as a new one, and limited with those that wake with it. */
+function woken({ reportedAs: _key, acknowledged, ...incident }: Incident, at: number): Incident {
+  return { ...incident, acknowledged: { ...acknowledged!, endedAt: at } };
 }
 
 /** Returns true if the incident follows the deliveries of its destination. */

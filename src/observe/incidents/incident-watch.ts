@@ -5,7 +5,14 @@
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import { DESTINATION_RULES } from '#foundation/domain/destination-state.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import { INCIDENT_STATES, type Incident, type IncidentState } from '#foundation/domain/incident.ts';
+import { isAboutFailures, type Deploy } from '#foundation/domain/deploy.ts';
+import {
+  INCIDENT_STATES,
+  isSnoozed,
+  type Acknowledgment,
+  type Incident,
+  type IncidentState,
+} from '#foundation/domain/incident.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
 import type { Notification } from '#foundation/domain/notification.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
@@ -46,11 +53,12 @@ export interface IncidentWatchDeps {
   readonly events: EventBus;
   readonly accounts: readonly { readonly name: string; readonly dlqRetentionMs?: number }[];
   deadLetters(account: string, limit: number): Promise<readonly DeadLetter[]>;
+  deploys(accounts: readonly string[], since: number): Promise<readonly Deploy[]>;
   openResumes(): Promise<ReadonlyMap<string, readonly OpenResume[]>>;
   readonly conditions: {
     active(): readonly { readonly key: string }[];
     raise(condition: IncidentCondition): void;
-    resolve(key: string): void;
+    resolve(key: string, isSnoozed: boolean): void;
   };
   /** Returns the address of a page of the daemon. */
   link(path: string): string;
@@ -86,6 +94,8 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
         const isCallback = event.type === 'callback.received' && event.kind === 'failure_callback';
         const isDelete = event.type === 'action.outcome' && event.action.startsWith('message-dlq.');
         if (isCallback || isDelete) this.#changed.add(event.account);
+        // A deploy may end a snooze.
+        if (event.type === 'deploy.reported') this.refresh();
       }),
     );
   }
@@ -128,9 +138,11 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
     return counts;
   }
 
-  /** Applies an acknowledgment that the ledger has recorded. */
-  acknowledge(id: string, acknowledged: Parameters<IncidentBook['acknowledge']>[1]): Promise<Incident> {
-    return this.#book.acknowledge(id, acknowledged, this.#deps.clock.now());
+  /** Applies an acknowledgment or snooze that the ledger has recorded. */
+  async acknowledge(id: string, acknowledged: Acknowledgment): Promise<Incident> {
+    const incident = await this.#book.acknowledge(id, acknowledged, this.#deps.clock.now());
+    this.refresh();
+    return incident;
   }
 
   /** Ends the watch, and waits for its last commit. Its incidents can still be read. */
@@ -156,7 +168,8 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
       if (this.#isClosed) return;
       await this.#takeDestinations();
       const verifying = await this.#verifying();
-      await this.#book.review(this.#deps.clock.now(), verifying);
+      const isDeployed = await this.#deployed();
+      await this.#book.review(this.#deps.clock.now(), verifying, isDeployed);
       if (this.#isClosed) return;
       await this.#report();
     } catch (error) {
@@ -280,6 +293,34 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
     return found;
   }
 
+  /** Returns a function that is true for incidents that are snoozed until a deploy, and had one. A roll-back is one too. */
+  async #deployed(): Promise<(incident: Incident) => boolean> {
+    const waiting = this.all().filter((incident) => isSnoozed(incident) && incident.acknowledged?.untilDeploy === true);
+    if (waiting.length === 0) return () => false;
+    const accounts = [...new Set(waiting.map(({ account }) => account))];
+    const deploys = await this.#deps.deploys(accounts, Math.min(...waiting.map((one) => one.acknowledged!.at)));
+    return (incident) => {
+      const { at, untilDeploy } = incident.acknowledged!;
+      const since = deploys.filter((deploy) => deploy.account === incident.account && deploy.at >= at);
+      if (untilDeploy !== true || since.length === 0) return false;
+      const urls = this.#urls(incident);
+      return since.some((deploy) => isAboutFailures(deploy, incident, urls));
+    };
+  }
+
+  #urls(incident: Incident): readonly string[] {
+    const runs = new Set(this.memberIds(incident, 'workflow'));
+    const messages = new Set(this.memberIds(incident, 'message'));
+    return [
+      ...(this.#deps.board.latest(incident.account, 'workflowDlq')?.rows ?? []).flatMap(({ dlqId, workflowUrl }) =>
+        runs.has(dlqId) ? workflowUrl : [],
+      ),
+      ...(this.#deadLetters.get(incident.account) ?? []).flatMap(({ dlqId, url = [] }) =>
+        messages.has(dlqId) ? url : [],
+      ),
+    ];
+  }
+
   async #report(): Promise<void> {
     const { accounts, conditions, clock } = this.#deps;
     const unresolved = this.all().filter(({ state }) => state !== 'resolved');
@@ -294,9 +335,15 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
       this.all().filter(({ state, reportedAs }) => state !== 'resolved' && reportedAs !== undefined),
       ({ reportedAs }) => reportedAs!,
     );
-    for (const incidents of reported.values()) conditions.raise(this.#condition(incidents));
+    const raised = new Set<string>();
+    for (const [key, incidents] of reported) {
+      const told = incidents.filter((incident) => !isSnoozed(incident));
+      if (told.length === 0) continue;
+      conditions.raise(this.#condition(told));
+      raised.add(key);
+    }
     for (const { key } of conditions.active()) {
-      if (key.startsWith('incident/') && !reported.has(key)) conditions.resolve(key);
+      if (key.startsWith('incident/') && !raised.has(key)) conditions.resolve(key, reported.has(key));
     }
   }
 

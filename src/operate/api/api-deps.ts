@@ -4,7 +4,7 @@ import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import type { Incident } from '#foundation/domain/incident.ts';
+import type { Acknowledgment, Incident } from '#foundation/domain/incident.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { BoardReader } from '#observe/observations/board.ts';
@@ -63,8 +63,8 @@ export interface Incidents extends Pick<
       readonly lineages: ReadonlyMap<string, LineageHistory>;
     },
   ): ReadonlyMap<string, number>;
-  /** Records that an operator knows of an incident, in the audit log first. */
-  acknowledge(incident: Incident, person: { readonly by: string; readonly note: string }): Promise<Incident>;
+  /** Records that an operator knows of an incident, or snoozed it, in the audit log first. */
+  acknowledge(incident: Incident, person: Omit<Acknowledgment, 'at' | 'endedAt'>): Promise<Incident>;
   /**
    * Reads the complete row of an entry of the workflow DLQ, with at most one request, within the request budget.
    *

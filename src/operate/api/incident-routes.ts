@@ -1,5 +1,6 @@
 /** Routes of incidents and dead letters. */
 import type { Incident } from '#foundation/domain/incident.ts';
+import { futureTime } from '#foundation/domain/past-time.ts';
 import * as letters from '../contract/dead-letters.ts';
 import * as incidents from '../contract/incidents.ts';
 import { allow } from '../http/access.ts';
@@ -11,6 +12,8 @@ import { fromLedger, fromStore } from './from-store.ts';
 import { implement } from './implement.ts';
 import { knownAccount } from './known-account.ts';
 import { actionView } from './run-views.ts';
+
+const LONGEST_SNOOZE_MS = 90 * 86_400_000;
 
 export const INCIDENT_ROUTES: readonly ApiRoute[] = [
   implement(incidents.listIncidents, async ({ deps, query }) => {
@@ -25,6 +28,9 @@ export const INCIDENT_ROUTES: readonly ApiRoute[] = [
   implement(incidents.acknowledgeIncident, async ({ deps, body, by }) => {
     const acknowledged = await acknowledge(deps, body.incident, { by, note: body.note });
     return { incident: incidentView(deps, acknowledged) };
+  }),
+  implement(incidents.snoozeIncident, async ({ deps, body, by }) => {
+    return { incident: incidentView(deps, await snooze(deps, body.incident, body.until, { by, note: body.note })) };
   }),
   implement(letters.searchDeadLetters, ({ deps, query }) => deadLetterList(deps, query)),
   implement(letters.getDeadLetter, async (given) => {
@@ -47,12 +53,28 @@ export const INCIDENT_ROUTES: readonly ApiRoute[] = [
 export async function acknowledge(
   deps: ApiContext['deps'],
   id: string,
-  person: { readonly by: string; readonly note: string },
+  person: Parameters<ApiContext['deps']['incidents']['acknowledge']>[1],
 ): Promise<Incident> {
   await deps.incidents.settled();
   const found = findIncident(deps, id);
   if (found.state === 'resolved') {
-    throw new HttpError(409, 'refused', `Incident ${found.id} is resolved, so it cannot be acknowledged.`);
+    throw new HttpError(409, 'refused', `Incident ${found.id} is resolved, so it cannot be acknowledged or snoozed.`);
   }
   return deps.incidents.acknowledge(found, person);
+}
+
+/** @throws {HttpError} 400 for a time that is not ahead, 404 and 409 as above */
+export function snooze(
+  deps: ApiContext['deps'],
+  id: string,
+  until: string,
+  { by, note = '' }: { readonly by: string; readonly note?: string | undefined },
+): Promise<Incident> {
+  if (until === 'deploy') return acknowledge(deps, id, { by, note, untilDeploy: true });
+  const now = deps.clock.now();
+  const end = futureTime(until, now) ?? 0;
+  if (end <= now || end > now + LONGEST_SNOOZE_MS) {
+    throw new HttpError(400, 'bad_request', 'until must be in the future, and at most 90 days ahead.');
+  }
+  return acknowledge(deps, id, { by, note, until: end });
 }

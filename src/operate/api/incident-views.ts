@@ -1,11 +1,12 @@
 /** Incidents as the API and the pages show them. Field names are stable. Times are epoch milliseconds. */
-import { concerns, isOfHost, type Deploy } from '#foundation/domain/deploy.ts';
+import { isAboutFailures } from '#foundation/domain/deploy.ts';
 import {
   DEAD_LETTER_QUEUES,
   INCIDENT_STATES,
   isLowerBound,
   isSinceKnown,
   membersNow,
+  presentAcknowledgment,
   type FailingDeliveries,
   type Incident,
   type IncidentState,
@@ -80,6 +81,7 @@ export function incidentView(deps: Pick<IncidentDeps, 'incidents'>, incident: In
   return {
     ...rest,
     isSinceKnown: isSinceKnown(incident),
+    acknowledged: presentAcknowledgment(incident),
     deliveries: deliveries && shownDeliveries(deliveries),
     title: incidentTitle(incident),
     members: { now: membersNow(incident), ever, expired, ...now, isLowerBound: isLowerBound(incident) },
@@ -148,6 +150,7 @@ export async function readIncident(
     workflow: members.filter(({ queue }) => queue === 'workflow').map(({ row }) => row.dlqId),
     message: members.filter(({ queue }) => queue === 'message').map(({ row }) => row.dlqId),
   };
+  const urls = members.flatMap((one) => (one.queue === 'workflow' ? one.row.workflowUrl : (one.row.url ?? [])));
   const memberIds = { workflow: oldestOf(ids.workflow), message: oldestOf(ids.message) };
   const { destination, policies, plans, campaigns, next } = situationOf(deps, incident, {
     members,
@@ -173,7 +176,7 @@ export async function readIncident(
       plans,
       steps,
       campaigns,
-      deploys: deploys.filter((deploy) => isAbout(deploy, incident, members)).toReversed(),
+      deploys: deploys.filter((deploy) => isAboutFailures(deploy, incident, urls)).toReversed(),
       marks: deps.incidents
         .marks()
         .filter(({ at }) => at >= firstAt - MARKS_BEFORE_MS && at <= (incident.resolvedAt ?? Infinity)),
@@ -193,16 +196,6 @@ export async function readIncident(
     },
   };
   return { detail, policies: statuses, action: next.action };
-}
-
-function isAbout(
-  deploy: Deploy,
-  { place, resolvedAt = Infinity }: Incident,
-  members: readonly FoundDeadLetter[],
-): boolean {
-  if (deploy.at > resolvedAt) return false;
-  const urls = members.flatMap((one) => (one.queue === 'workflow' ? one.row.workflowUrl : (one.row.url ?? [])));
-  return urls.length === 0 ? isOfHost(deploy, place) : urls.some((url) => concerns(deploy, url));
 }
 
 interface SituationFacts {

@@ -4,6 +4,7 @@ import { CAMPAIGN_STATES } from '#foundation/domain/campaign.ts';
 import type { FailureRate } from '#foundation/domain/failure-rate.ts';
 import { DEAD_LETTER_QUEUES, INCIDENT_STATES } from '#foundation/domain/incident.ts';
 import { ACTION_TYPES, POLICY_MODES } from '#foundation/domain/plan.ts';
+import { MAX_PAST_TIME, PAST_TIME } from '#foundation/domain/past-time.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
 import { deadLetter, queueStatus } from './dead-letters.ts';
@@ -58,7 +59,15 @@ const incidentFields = {
   ),
   // Absent if the retention is not configured, or without members.
   firstExpiresAt: s.opt(s.time()),
-  acknowledged: s.opt(s.object({ by: s.text(), note: s.text(), at: s.time() })),
+  acknowledged: s.opt(
+    s.object({
+      by: s.text(),
+      note: s.text(),
+      at: s.time(),
+      until: s.opt(s.time('It is a snooze until this time.')),
+      untilDeploy: s.opt(s.flag('It is a snooze until a deploy of what failed.')),
+    }),
+  ),
 };
 const incident = s.named('Incident', s.object(incidentFields));
 export type IncidentView = s.Infer<typeof incident>;
@@ -202,6 +211,28 @@ export const acknowledgeIncident = route('POST /api/v1/acknowledge', {
   command: 'opsd incidents acknowledge ID --note TEXT',
   body: z.strictObject({ incident: nameField('the id of an incident'), note: reasonField() }),
   form: '{"incident": "ID", "note": "TEXT"}',
+  answer: s.object({ incident }),
+  errors: [404, 409],
+});
+
+const wrongEnd = 'must be deploy, epoch milliseconds (13 digits), ISO 8601, or a duration from now such as 2h';
+
+/** It replaces an acknowledgment, and an acknowledgment replaces it. */
+export const snoozeIncident = route('POST /api/v1/snooze', {
+  id: 'snoozeIncident',
+  summary: 'Snooze an incident: no notification until a time or a deploy',
+  role: 'operator',
+  command: 'opsd incidents snooze ID --until TIME|--until-deploy',
+  body: z.strictObject({
+    incident: nameField('the id of an incident'),
+    until: z
+      .string(wrongEnd)
+      .max(MAX_PAST_TIME, wrongEnd)
+      // bounded: PAST_TIME is
+      .regex(new RegExp(`^deploy$|${PAST_TIME.source}`), wrongEnd),
+    note: reasonField().exactOptional(),
+  }),
+  form: '{"incident": "ID", "until": "TIME", "note": "TEXT"}; `until` is a time, a duration such as `2h`, or `deploy`; `note` is optional.',
   answer: s.object({ incident }),
   errors: [404, 409],
 });

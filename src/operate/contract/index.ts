@@ -4,7 +4,7 @@ import { adoptState, backupState, callOperation, pauseEngine, reload, resetCount
 import { getDeadLetter, searchDeadLetters } from './dead-letters.ts';
 import { reportDeploy } from './deploys.ts';
 import { getHistory } from './history.ts';
-import { acknowledgeIncident, getIncident, listIncidents } from './incidents.ts';
+import { acknowledgeIncident, getIncident, listIncidents, snoozeIncident } from './incidents.ts';
 import { getMessage, searchMessages } from './messages.ts';
 import { postApply, postApprove, postCancel, getPlan, listPlans, postPlan, postReject } from './plans.ts';
 import { postExplain, getAction, getPolicy, listActions, listPolicies, listRuns } from './policies.ts';
@@ -45,6 +45,7 @@ export const GROUPS = [
       listIncidents,
       getIncident,
       acknowledgeIncident,
+      snoozeIncident,
       searchDeadLetters,
       getDeadLetter,
       searchMessages,

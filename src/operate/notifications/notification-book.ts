@@ -120,7 +120,7 @@ export class NotificationBook {
     const isActive = known !== undefined && known.endedAt === undefined;
     if (notification.isResolved) {
       if (!isActive) return;
-      if (known.isUntold !== undefined) {
+      if (known.isUntold !== undefined || notification.isSnoozed === true) {
         this.#put(notification.key, undefined);
         this.#news();
         return;

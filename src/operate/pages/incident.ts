@@ -1,13 +1,14 @@
 /** Page of one incident: what fails, who repairs it, the next step, and the forms for it. */
+import { stateWord } from '#foundation/domain/incident.ts';
 import type { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
 import { counted } from '../api/format.ts';
 import { fromStore } from '../api/from-store.ts';
-import { acknowledge } from '../api/incident-routes.ts';
+import { acknowledge, snooze } from '../api/incident-routes.ts';
 import { findIncident, incidentDetail, readIncident } from '../api/incident-views.ts';
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
-import { buttonOf, reasonInput, reasonOf } from './frame/fields.ts';
+import { buttonOf, reasonInput, reasonOf, textOf } from './frame/fields.ts';
 import { pageCommand, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { makeManualPlan } from './manual-plan.ts';
 import { actionPart } from './next-action.ts';
@@ -88,22 +89,49 @@ function primaryForm(context: PageContext, incident: IncidentDetail, action: Nex
 function otherForms(context: PageContext, incident: IncidentDetail, action: NextAction | undefined): readonly Html[] {
   const forms = [
     action !== undefined && acknowledgeForm(context, incident),
+    snoozeForm(context, incident),
     action?.kind !== 'resume' && planForm(context, incident),
     deleteForm(context, incident),
   ];
   return forms.filter((form) => form instanceof Html);
 }
 
-function acknowledgeForm(context: PageContext, { id, state: now }: IncidentDetail): Html | undefined {
+function acknowledgeForm(context: PageContext, incident: IncidentDetail): Html | undefined {
+  const now = stateWord(incident);
   if (now === 'resolved' || now === 'acknowledged') return undefined;
   return formFor(context, {
     role: 'operator',
-    action: incidentPath(id),
+    action: incidentPath(incident.id),
     label: 'Acknowledge',
     content: html`<label>Note <input name="reason" maxlength="500" autocomplete="off" required /></label>
       <button name="act" value="acknowledge">Acknowledge</button>`,
   });
 }
+
+function snoozeForm(context: PageContext, { id, state: now }: IncidentDetail): Html | undefined {
+  if (now === 'resolved') return undefined;
+  return formFor(context, {
+    role: 'operator',
+    action: incidentPath(id),
+    label: 'Snooze',
+    content: html`<label
+        >Snooze
+        <select name="until">
+          ${SNOOZES.map(([value, text]) => html`<option value="${value}">${text}</option>`)}
+        </select></label
+      >
+      ${reasonInput()}
+      <button name="act" value="snooze">Snooze</button>`,
+  });
+}
+
+const SNOOZES = [
+  ['1h', 'for an hour'],
+  ['8h', 'for 8 hours'],
+  ['1d', 'for a day'],
+  ['7d', 'for a week'],
+  ['deploy', 'until a deploy'],
+] as const;
 
 /** Plan that resumes all known members. */
 function planForm(context: PageContext, { id, memberIds }: IncidentDetail): Html | undefined {
@@ -131,12 +159,13 @@ function deleteForm(context: PageContext, { id, memberIds }: IncidentDetail): Ht
   });
 }
 
-const ACTS = ['acknowledge', 'resume', 'delete', 'delete-messages'] as const satisfies readonly (
+const ACTS = ['acknowledge', 'snooze', 'resume', 'delete', 'delete-messages'] as const satisfies readonly (
   | 'acknowledge'
+  | 'snooze'
   | (typeof MANUAL_ACTIONS)[number]
 )[];
 
-/** Acknowledges an incident, or makes a plan for all of its members. */
+/** Acknowledges or snoozes an incident, or makes a plan for all of its members. */
 export async function changeIncident(context: PageContext): Promise<Reply> {
   const { deps, id } = context;
   const caller = allow(context, 'operator', 'opsd incidents acknowledge ID --note TEXT');
@@ -145,6 +174,10 @@ export async function changeIncident(context: PageContext): Promise<Reply> {
   const reason = reasonOf(form);
   if (act === 'acknowledge') {
     await acknowledge(deps, id, { by: caller.by, note: reason });
+    return goTo(incidentPath(id));
+  }
+  if (act === 'snooze') {
+    await snooze(deps, id, textOf(form, 'until') ?? '', { by: caller.by, note: reason });
     return goTo(incidentPath(id));
   }
   await deps.incidents.settled();

@@ -1,6 +1,6 @@
 /** Page of the incidents, and their table, which the first page has too. */
 import { listIncidents, type IncidentList, type IncidentView } from '../contract/incidents.ts';
-import { INCIDENT_STATES } from '#foundation/domain/incident.ts';
+import { acknowledgmentText, INCIDENT_STATES } from '#foundation/domain/incident.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
 import type { Reply } from '../http/reply.ts';
@@ -66,10 +66,7 @@ export function incidentTable(
       Failures: (row) => rateChart(row),
       Since: (row) => firstFailure(row, at),
       'First expires': (row) => moment(row.firstExpiresAt, at),
-      'Who repairs it': wide((row) => [
-        whoRepairs(row, repairs.get(row.id)),
-        row.acknowledged && sub(`${row.acknowledged.by}: ${row.acknowledged.note}`),
-      ]),
+      'Who repairs it': wide((row) => [whoRepairs(row, repairs.get(row.id)), sub(acknowledgmentText(row))]),
     },
   });
 }

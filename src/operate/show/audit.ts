@@ -1,5 +1,6 @@
 /** Records of the audit log as sentences, and the records of one plan or run as one group. Pure. */
 import { counted, formatCount, runNumbersText } from '#foundation/domain/counted.ts';
+import { formatTime } from '#foundation/domain/time-text.ts';
 import { type Cell, idLink, idText, timePiece } from '#foundation/markup/cell.ts';
 import { incidentPath, planPath } from '../contract/page-paths.ts';
 import { policyLink } from './policy-link.ts';
@@ -109,6 +110,13 @@ const SENTENCES: Readonly<Record<string, (record: AuditFields) => Cell>> = {
     text(of, 'by'),
     'acknowledged the incident',
     idLink(incidentPath(text(of, 'incident')), text(of, 'incident')),
+    because(of),
+  ],
+  'incident.snoozed': (of) => [
+    text(of, 'by'),
+    'snoozed the incident',
+    idLink(incidentPath(text(of, 'incident')), text(of, 'incident')),
+    has(of, 'until') ? `until ${formatTime(number(of, 'until') ?? 0)}` : 'until a deploy',
     because(of),
   ],
   deploy: (of) => [

@@ -3,6 +3,7 @@ import { counted, formatCount } from '#foundation/domain/counted.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { formatSpan } from '#foundation/domain/time-text.ts';
+import { acknowledgmentText, stateWord } from '#foundation/domain/incident.ts';
 import { campaigns as campaignTable } from './campaigns.ts';
 import { deadLetterPath, planPath, policyPath } from '../contract/page-paths.ts';
 import { policyLink } from './policy-link.ts';
@@ -109,8 +110,10 @@ const STATE_TONE: Readonly<Record<IncidentView['state'], Tone>> = {
   resolved: 'ok',
 };
 
-function incidentState({ state: now, acknowledged }: IncidentView): Cell {
-  return [state(STATE_TONE[now], now), acknowledged && sub(`${acknowledged.by}: ${acknowledged.note}`)];
+function incidentState(incident: IncidentView): Cell {
+  const [word, known] = [stateWord(incident), acknowledgmentText(incident)];
+  const tone = STATE_TONE[incident.state];
+  return word === 'snoozed' ? state(tone, known!) : [state(tone, word), sub(known)];
 }
 
 /** Chart of the failures over time, with its highest bar in words. */
@@ -254,7 +257,8 @@ export function incidentStoryPart({ story }: IncidentDetail): Section {
 
 /** Repair, and what remains. */
 export function incidentStatus(incident: IncidentDetail, at: number): readonly Cell[] {
-  const { members, firstExpiresAt, firstAt, acknowledged, state: now, next, plans } = incident;
+  const { members, firstExpiresAt, firstAt, state: now, next, plans } = incident;
+  const acknowledgment = acknowledgmentText(incident);
   const pendingPlan = plans.find((plan) => plan.state === 'pending')?.id;
   const left = `${knownCount(members)} of ${members.isLowerBound ? 'at least ' : ''}${formatCount(members.ever)} left`;
   return [
@@ -264,7 +268,7 @@ export function incidentStatus(incident: IncidentDetail, at: number): readonly C
     firstExpiresAt !== undefined && ' · the first expires ',
     moment(firstExpiresAt, at),
     now !== 'resolved' && ` · for ${formatSpan(Math.max(0, at - firstAt))}`,
-    acknowledged !== undefined && ` · ${acknowledged.by} knows: ${acknowledged.note}`,
+    acknowledgment !== undefined && ` · ${acknowledgment}`,
   ];
 }
 
@@ -273,9 +277,10 @@ export function incidentStatus(incident: IncidentDetail, at: number): readonly C
  * @param repair undefined: not known
  */
 export function whoRepairs(
-  { state: now, members }: Pick<IncidentView, 'state' | 'members'>,
+  incident: Pick<IncidentView, 'state' | 'members' | 'acknowledged' | 'place'>,
   repair: Repair | undefined,
 ): Cell {
+  const { state: now, members } = incident;
   if (now === 'resolved') return state('ok', 'resolved');
   if (repair?.pendingPlan !== undefined)
     return link(planPath(repair.pendingPlan), state('ask', 'waits for an approval'));
@@ -288,6 +293,6 @@ export function whoRepairs(
     return policy === undefined ? shown : link(policyPath(policy), shown);
   }
   if (by === 'none' || now === 'recovering') return state('busy', 'recovers by itself');
-  if (now === 'acknowledged') return state('attention', 'acknowledged');
+  if (now === 'acknowledged') return state('attention', stateWord(incident));
   return state('trouble', repair === undefined ? 'open' : 'nobody repairs it');
 }

@@ -3,7 +3,7 @@ import { deployText, type Deploy } from '#foundation/domain/deploy.ts';
 import type { Campaign, CampaignStep } from '#foundation/domain/campaign.ts';
 import { counted, formatCount } from '#foundation/domain/counted.ts';
 import { addRates, rateOf, type FailureRate } from '#foundation/domain/failure-rate.ts';
-import type { Incident } from '#foundation/domain/incident.ts';
+import { snoozeEnd, type Incident } from '#foundation/domain/incident.ts';
 
 export const STORY_KINDS = ['failure', 'change', 'repair', 'person', 'recovery'] as const;
 
@@ -21,7 +21,7 @@ export interface StoryEvent {
 export interface StoryFacts {
   readonly incident: Pick<
     Incident,
-    'firstAt' | 'lastAt' | 'reason' | 'ever' | 'resolvedAt' | 'acknowledged' | 'deliveries'
+    'place' | 'firstAt' | 'lastAt' | 'reason' | 'ever' | 'resolvedAt' | 'acknowledged' | 'deliveries'
   > & {
     readonly isSinceKnown: boolean;
   };
@@ -72,8 +72,12 @@ export function incidentStory(facts: StoryFacts): StoryEvent[] {
     events.push({ at: lastAt, kind: 'failure', mark: 'last failure', text: `The last failure${all}` });
   }
   if (acknowledged !== undefined) {
-    const { at, by, note } = acknowledged;
-    events.push({ at, kind: 'person', mark: 'acknowledged', text: `${by} acknowledged it: ${note}` });
+    const { at, by, note, endedAt } = acknowledged;
+    const end = snoozeEnd(incident);
+    const [mark, what] = end === undefined ? ['acknowledged', 'acknowledged it'] : ['snoozed', `snoozed it ${end}`];
+    events.push({ at, kind: 'person', mark, text: `${by} ${what}${note === '' ? '' : `: ${note}`}` });
+    if (endedAt !== undefined)
+      events.push({ at: endedAt, kind: 'change', mark: 'snooze ended', text: 'The snooze ended' });
   }
   if (deliveries?.recoveringSince !== undefined) {
     const at = deliveries.recoveringSince;

@@ -1,7 +1,7 @@
 /** Which URLs a deploy is about. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { concerns, deployedPart, isOfHost } from '#foundation/domain/deploy.ts';
+import { describe, expect, test } from 'vitest';
+import { concerns, deployedPart, isAboutFailures, type Deploy } from '#foundation/domain/deploy.ts';
 
 test.each([
   ['app.example.com', 'https://app.example.com/api/a?x=1', true],
@@ -43,11 +43,27 @@ test.each([
   expect(deployedPart(text)).toBeUndefined();
 });
 
-test('knows its hosts', () => {
-  const of = ['https://app.example.com/api/', 'other.example.com/x'];
-  expect(['app.example.com', 'other.example.com', 'example.com'].map((host) => isOfHost({ of }, host))).toEqual([
-    true,
-    true,
-    false,
-  ]);
+describe('without a known URL, the place of the failures decides', () => {
+  test.each([
+    ['app.example.com', true],
+    ['app.example.com/api/orders', true],
+    ['other.example.com', true],
+    ['other.example.com/x/y', true],
+    ['other.example.com/y', false],
+    ['example.com', false],
+    ['a queue', false],
+  ])('%s: %s', (place, expected) => {
+    const of = ['https://app.example.com/api/', 'other.example.com/x'];
+    expect(isAboutFailures({ of, at: 5 } as unknown as Deploy, { place }, [])).toBe(expected);
+  });
+});
+
+test('with known URLs, one of them decides; a deploy after the end is about nothing', () => {
+  const deploy = { of: ['app.example.com/api'], at: 5 } as unknown as Deploy;
+  const urls = ['https://app.example.com/web', 'https://app.example.com/api/a'];
+  const place = 'app.example.com';
+  expect(isAboutFailures(deploy, { place }, urls)).toBe(true);
+  expect(isAboutFailures(deploy, { place }, urls.slice(0, 1))).toBe(false);
+  expect(isAboutFailures(deploy, { place, resolvedAt: 5 }, urls)).toBe(true);
+  expect(isAboutFailures(deploy, { place, resolvedAt: 4 }, urls)).toBe(false);
 });

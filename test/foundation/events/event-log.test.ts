@@ -32,6 +32,19 @@ test('the first use of a credential is not logged, a replaced one is', () => {
   expect(logOf({ ...read, isReplaced: true })).toMatchObject([{ level: 'info', credential: 'token' }]);
 });
 
+test('a snoozed condition is not resolved', () => {
+  const ended = {
+    key: 'incident/3f2a',
+    severity: 'warning',
+    summary: '',
+    detail: '',
+    at: 1,
+    isResolved: true,
+  } as const;
+  const log = logOf({ type: 'notification', ...ended }, { type: 'notification', ...ended, isSnoozed: true });
+  expect(log.map(({ msg }) => msg)).toEqual(['condition resolved', 'condition snoozed']);
+});
+
 const run = {
   type: 'policy.run',
   policy: 'p',

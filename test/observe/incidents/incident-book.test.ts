@@ -12,6 +12,7 @@ import { openMemoryStore } from '#storage/memory-store.ts';
 import { planted, readingOfDeadLetters, readingOfRuns, run, START } from './planted.ts';
 
 const MINUTE = 60_000;
+const DAY = 86_400_000;
 
 async function world(most?: number) {
   const store = openMemoryStore('here');
@@ -330,6 +331,68 @@ describe('states', async () => {
     await book.review(START + hours * 60 * MINUTE, new Map(verifying ? [[id, ['p/1']]] : []));
     expect(only(book).state).toBe(state);
     expect(only(book).campaigns).toEqual(verifying ? ['p/1'] : []);
+  });
+
+  const snoozed = { by: 'anna', note: '', at: START } as const;
+  test.each([
+    ['until a time', { until: START + DAY * 3 }, DAY * 3, false],
+    ['until a deploy', { untilDeploy: true }, DAY * 9, true],
+  ])('snoozed %s: it stays so without new failures, is open again after it, also after a restart', async (...given) => {
+    const [, end, ends, isDeployed] = given;
+    const { book, store } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { id } = only(book);
+    await book.report([id], `incident/${id}`);
+    await book.acknowledge(id, { ...snoozed, ...end }, START);
+    await book.review(START + ends - 1, new Map());
+    expect(only(book)).toMatchObject({ state: 'acknowledged', reportedAs: `incident/${id}` });
+    await book.review(START + ends, new Map(), () => isDeployed);
+    for (const present of [book, await IncidentBook.open(store)]) {
+      expect(only(present)).toMatchObject({ state: 'open', acknowledged: { ...snoozed, endedAt: START + ends } });
+      expect(only(present).reportedAs).toBeUndefined();
+    }
+    await book.review(START + ends + DAY * 2, new Map(), () => isDeployed);
+    expect(only(book)).toMatchObject({ state: 'open', acknowledged: { endedAt: START + ends } });
+  });
+
+  test('a snooze ends during a repair', async () => {
+    const { book } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { id } = only(book);
+    const verifying = new Map([[id, ['p/1']]]);
+    await book.acknowledge(id, { ...snoozed, until: START + 1 }, START);
+    await book.review(START, verifying);
+    await book.review(START + 1, verifying);
+    expect(only(book)).toMatchObject({ state: 'recovering', acknowledged: { endedAt: START + 1 } });
+  });
+
+  test('a deploy ends no acknowledgment', async () => {
+    const { book } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    await book.acknowledge(only(book).id, { by: 'anna', note: 'seen', at: START }, START);
+    await book.review(START, new Map(), () => true);
+    expect(only(book)).toMatchObject({ state: 'acknowledged' });
+  });
+
+  test('a snoozed incident without members is resolved', async () => {
+    const { book } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    await book.acknowledge(only(book).id, { ...snoozed, untilDeploy: true }, START);
+    await take(book, readingOfRuns([]));
+    await book.review(START, new Map());
+    expect(only(book).state).toBe('resolved');
+  });
+
+  test('two incidents that are one keep the acknowledgment that has not ended', async () => {
+    const { book } = await world();
+    const row = (dlqId: string, minute: number) => run({ dlqId, createdAt: START + minute * MINUTE });
+    await take(book, readingOfRuns([row('a', 0), row('b', 40)]));
+    const [a, b] = [...book.present.all()].toSorted((one, other) => one.firstAt - other.firstAt);
+    await book.acknowledge(a!.id, { ...snoozed, until: START + 1 }, START);
+    await book.review(START + 1, new Map());
+    await book.acknowledge(b!.id, { by: 'tom', note: 'seen', at: START + 2 }, START + 2);
+    await take(book, readingOfRuns([row('a', 0), row('b', 40), row('c', 20)]));
+    expect(only(book)).toMatchObject({ id: a!.id, acknowledged: { by: 'tom' } });
   });
 
   test('a resolved incident with a new member is open again', async () => {

@@ -2,6 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DestinationStatus, Outage } from '#foundation/domain/destination-state.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { Deploy } from '#foundation/domain/deploy.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -25,13 +26,21 @@ interface Facts {
   deadLetters: readonly DeadLetter[];
   outages: readonly Outage[] | undefined;
   openResumes: readonly OpenResume[];
+  deploys: readonly Deploy[];
 }
 
 /** A daemon as far as incidents need it. `start` may be called again: that is a restart on the same store. */
 function world() {
   const store = openMemoryStore('here');
   const clock = new ManualClock(START);
-  const facts: Facts = { destination: undefined, attempts: undefined, deadLetters: [], outages: [], openResumes: [] };
+  const facts: Facts = {
+    destination: undefined,
+    attempts: undefined,
+    deadLetters: [],
+    outages: [],
+    openResumes: [],
+    deploys: [],
+  };
   const told: string[] = [];
 
   async function start(account = 'production') {
@@ -59,7 +68,9 @@ function world() {
     events.subscribe((event) => {
       if (event.type !== 'notification') return;
       const { type: _type, ...notification } = event;
-      told.push(`${notification.key} ${notification.isResolved ? 'resolved' : 'active'}`);
+      told.push(
+        `${notification.key} ${notification.isSnoozed ? 'snoozed' : notification.isResolved ? 'resolved' : 'active'}`,
+      );
       book.hear(notification);
     });
     const watch = new IncidentWatch({
@@ -70,11 +81,12 @@ function world() {
       events,
       accounts: [{ name: account, dlqRetentionMs: DAY }],
       deadLetters: async () => facts.deadLetters,
+      deploys: async (_accounts, since) => facts.deploys.filter(({ at }) => at >= since),
       openResumes: async () => new Map([[account, facts.openResumes]]),
       conditions: {
         active: () => conditions.active(),
         raise: (condition) => conditions.raise(condition),
-        resolve: (key) => conditions.resolve(key),
+        resolve: (key, isSnoozed) => conditions.resolve(key, isSnoozed),
       },
       link: (path) => `https://opsd.example${path}`,
     });
@@ -358,5 +370,148 @@ describe('sources', () => {
       undefined,
     ]);
     expect(watch.memberIds({ id, account: 'production' }, 'workflow')).toEqual(['a']);
+  });
+});
+
+describe('snoozed', () => {
+  const deployAt = (at: number, of = 'shop.example', account = 'production'): Deploy => {
+    return { id: 1, account, of: [of], version: 'v42', at, isRollback: false };
+  };
+  const by = { by: 'anna', note: 'ticket 4711', at: START } as const;
+
+  async function snoozed(end: { readonly until?: number; readonly untilDeploy?: boolean }) {
+    const w = await started();
+    await w.publish([run({ dlqId: 'a' })]);
+    const { id } = w.watch.all()[0]!;
+    await w.watch.acknowledge(id, { ...by, ...end });
+    await w.watch.settled();
+    return { ...w, id, key: `incident/${id}`, state: () => w.watch.all()[0]!.state };
+  }
+
+  test('until a time: the condition ends without a notification, and is active again after it', async () => {
+    const { told, key, state, conditions, clock, review } = await snoozed({ until: START + MINUTE });
+    expect(told).toEqual([`${key} active`, `${key} snoozed`]);
+    await clock.advance(MINUTE - 1);
+    await review();
+    expect([state(), conditions.active()]).toEqual(['acknowledged', []]);
+    await clock.advance(1);
+    await review();
+    expect(state()).toBe('open');
+    expect(told).toEqual([`${key} active`, `${key} snoozed`, `${key} active`]);
+  });
+
+  test('it ends without a notification when no member is left', async () => {
+    const { told, key, state, publish } = await snoozed({ untilDeploy: true });
+    await publish([]);
+    expect([state(), told]).toEqual(['resolved', [`${key} active`, `${key} snoozed`]]);
+  });
+
+  test.each([
+    ['of the host', [deployAt(START)], true],
+    ['a roll-back', [{ ...deployAt(START), isRollback: true }], true],
+    ['before the snooze', [deployAt(START - 1)], false],
+    ['of another part', [deployAt(START, 'shop.example/other')], false],
+    ['of another scheme', [deployAt(START, 'http://shop.example')], false],
+    ['in another account', [deployAt(START, 'shop.example', 'staging')], false],
+  ])('until a deploy: %s', async (_what, deploys, isOver) => {
+    const { told, key, state, review } = await snoozed({ untilDeploy: true });
+    await review({ deploys });
+    expect(state()).toBe(isOver ? 'open' : 'acknowledged');
+    expect(told.slice(2)).toEqual(isOver ? [`${key} active`] : []);
+  });
+
+  test('a deploy ends no snooze that has a time', async () => {
+    const { state, review } = await snoozed({ until: START + DAY });
+    await review({ deploys: [deployAt(START)] });
+    expect(state()).toBe('acknowledged');
+  });
+
+  test('only a deploy since its own snooze ends one of several', async () => {
+    const { publish, watch, clock, review } = await started();
+    const rows = ['a', 'b', 'c'].map((name) => run({ dlqId: name, workflowUrl: `https://shop.example/${name}` }));
+    await publish(rows);
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => watch.all().find(({ place }) => place.endsWith(name))!);
+    await watch.acknowledge(a!.id, { ...by, untilDeploy: true });
+    await watch.acknowledge(b!.id, { ...by, until: START + DAY / 2 });
+    await clock.advance(MINUTE);
+    await watch.acknowledge(c!.id, { ...by, at: START + MINUTE, untilDeploy: true });
+    await review({ deploys: [deployAt(START + 1)] });
+    expect([a, b, c].map((one) => watch.find(one!.id)!.state)).toEqual(['open', 'acknowledged', 'acknowledged']);
+  });
+
+  test('the URLs of messages count as well', async () => {
+    const { facts, watch, review } = await started();
+    await review({ deadLetters: [deadLetter({ dlqId: 'm', learnedAt: START, url: 'https://crm.example/hooks/a' })] });
+    await watch.acknowledge(watch.all()[0]!.id, { ...by, untilDeploy: true });
+    await review({ deploys: [deployAt(START, 'crm.example/other')] });
+    expect(watch.all()[0]!.state).toBe('acknowledged');
+    await review({ deploys: [...facts.deploys, deployAt(START, 'crm.example/hooks')] });
+    expect(watch.all()[0]!.state).toBe('open');
+  });
+
+  test('a report of a deploy reviews it at once', async () => {
+    const { facts, watch, events, state } = await snoozed({ untilDeploy: true });
+    facts.deploys = [deployAt(START)];
+    events.emit({ type: 'deploy.reported', account: 'production', version: 'v42', isRollback: false });
+    await watch.settled();
+    expect(state()).toBe('open');
+  });
+
+  test('a restart in between notifies of nothing, and one after the end notifies', async () => {
+    const { told, key, clock, save, start, watch } = await snoozed({ until: START + MINUTE });
+    await save();
+    await watch[Symbol.asyncDispose]();
+    const second = await start();
+    await second.publish([run({ dlqId: 'a' })]);
+    expect(told).toHaveLength(2);
+    await second.watch[Symbol.asyncDispose]();
+    await clock.advance(MINUTE);
+    const third = await start();
+    await third.review();
+    expect(told.slice(2)).toEqual([`${key} active`]);
+    await third.review();
+    expect(told).toHaveLength(3);
+  });
+
+  test('a deploy while the daemon did not run is found at the start', async () => {
+    const { told, key, facts, save, start, watch } = await snoozed({ untilDeploy: true });
+    await save();
+    await watch[Symbol.asyncDispose]();
+    facts.deploys = [deployAt(START)];
+    const second = await start();
+    await second.review();
+    expect(told.slice(2)).toEqual([`${key} active`]);
+  });
+
+  test('one of several that one condition reports is left out, and has its own afterwards', async () => {
+    const { told, publish, watch, conditions, clock, review } = await started();
+    await publish(hosts(6));
+    const [{ id } = { id: '' }] = watch.all();
+    expect(conditions.active()[0]!.summary).toContain('6 incidents');
+    await watch.acknowledge(id, { ...by, until: START + MINUTE });
+    await review();
+    expect(conditions.active()[0]!.summary).toContain('5 incidents');
+    await clock.advance(MINUTE);
+    await review();
+    expect(told.slice(1)).toEqual([`incident/${id} active`]);
+  });
+
+  test('one that was not reported yet is not reported', async () => {
+    const { told, publish, watch, conditions, clock, review } = await started();
+    await publish(hosts(6));
+    await publish(hosts(13));
+    const [unreported] = watch.all().filter(({ reportedAs }) => reportedAs === undefined);
+    await watch.acknowledge(unreported!.id, { ...by, until: START + DAY / 2 });
+    await clock.advance(10 * MINUTE);
+    await review();
+    expect(told).toHaveLength(2);
+    expect(conditions.active()[1]!.summary).toContain('6 incidents');
+  });
+
+  test('an acknowledgment ends it, and its condition is active', async () => {
+    const { told, key, id, watch, review } = await snoozed({ untilDeploy: true });
+    await watch.acknowledge(id, by);
+    await review();
+    expect(told).toEqual([`${key} active`, `${key} snoozed`, `${key} active`]);
   });
 });

@@ -132,6 +132,7 @@ describe('the document and the parser agree', () => {
     const valid: Record<string, unknown> = Object.fromEntries((form.required ?? []).map((key) => [key, 'x']));
     if ('selection' in valid) valid['selection'] = { action: 'resume' };
     if ('of' in valid) valid['of'] = ['x'];
+    if ('until' in valid) valid['until'] = '2h';
     expect([valid, accepts(schema, valid)]).toEqual([valid, true]);
     agrees(valid);
     for (const key of [...Object.keys(form.properties ?? {}), 'unknown']) {

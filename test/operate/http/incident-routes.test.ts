@@ -427,7 +427,7 @@ describe('GET /api/v1/incidents/{id}', () => {
 describe('POST /api/v1/acknowledge', () => {
   const viewer = { name: 'bob', role: 'viewer', token: Secret.of('viewer-token') } as const;
 
-  async function post(incident: Incident, body: unknown, bearer = 'operator-token') {
+  async function post(incident: Incident, body: unknown, bearer = 'operator-token', route = 'acknowledge') {
     const acknowledged: unknown[] = [];
     const deps = given({
       overrides: {
@@ -440,7 +440,7 @@ describe('POST /api/v1/acknowledge', () => {
     });
     const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
     const request = { method: 'POST', headers, body: JSON.stringify(body) };
-    const answer = await asked({ ...deps, tokens: [ANNA, viewer] }, '/api/v1/acknowledge', request);
+    const answer = await asked({ ...deps, tokens: [ANNA, viewer] }, `/api/v1/${route}`, request);
     return { ...answer, acknowledged };
   }
 
@@ -458,6 +458,37 @@ describe('POST /api/v1/acknowledge', () => {
     ['a resolved incident', 409, { state: 'resolved' } as const, {}],
   ])('rejects %s', async (_what, status, incident, body, bearer?: string) => {
     const answer = await post({ ...INCIDENT, ...incident }, { incident: INCIDENT.id, note: 'x', ...body }, bearer);
+    expect(answer.status).toBe(status);
+    expect(answer.acknowledged).toEqual([]);
+  });
+
+  const hour = 3_600_000;
+  test.each([
+    ['2h', { until: NOW + 2 * hour }],
+    ['90d', { until: NOW + 2160 * hour }],
+    [String(NOW + 1), { until: NOW + 1 }],
+    [new Date(NOW + hour).toISOString(), { until: NOW + hour }],
+    ['deploy', { untilDeploy: true }],
+  ])('snoozes until %s', async (until, end) => {
+    const { status, body, acknowledged } = await post(INCIDENT, { incident: INCIDENT.id, until }, undefined, 'snooze');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ incident: { acknowledged: { by: 'anna', note: '', ...end } } });
+    expect(acknowledged).toEqual([[INCIDENT.id, { by: 'anna', note: '', ...end }]]);
+  });
+
+  test.each([
+    ['a viewer', 403, {}, {}, 'viewer-token'],
+    ['no end', 400, {}, { until: undefined }],
+    ['an empty note', 400, {}, { note: ' ' }],
+    ['no time', 400, {}, { until: 'deployed' }],
+    ['now', 400, {}, { until: String(NOW) }],
+    ['a time in the past', 400, {}, { until: '2020-01-01' }],
+    ['a time far ahead', 400, {}, { until: '91d' }],
+    ['an unknown incident', 404, {}, { incident: 'zzzz' }],
+    ['a resolved incident', 409, { state: 'resolved' } as const, {}],
+  ])('snoozes nothing for %s', async (_what, status, incident, body, bearer?: string) => {
+    const asked = { incident: INCIDENT.id, until: '2h', note: 'x', ...body };
+    const answer = await post({ ...INCIDENT, ...incident }, asked, bearer, 'snooze');
     expect(answer.status).toBe(status);
     expect(answer.acknowledged).toEqual([]);
   });

@@ -75,6 +75,18 @@ describe('a condition', () => {
     expect(bodies(sink).map(({ status }) => status)).toEqual(['firing', 'resolved']);
   });
 
+  test('that is snoozed is not notified of, and notified again when it begins again', async () => {
+    const sink = await httpSink();
+    const { start, tell } = notificationWorld();
+    const notifier = await start({ webhook: { url: sink.url } });
+    tell();
+    tell({ isResolved: true, isSnoozed: true, at: NOW + 1 });
+    expect(notifier.activeConditions()).toEqual([]);
+    tell({ at: NOW + 2 });
+    await came(sink, 2);
+    expect(bodies(sink).map(({ id }) => id)).toEqual([NOW, NOW + 2].map((at) => `held/resume-billing/${at}/firing`));
+  });
+
   test('that becomes worse is notified again', async () => {
     const sink = await httpSink();
     const { start, tell } = notificationWorld();

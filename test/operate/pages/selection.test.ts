@@ -153,7 +153,7 @@ describe('the page of the dead letters', () => {
   });
 });
 
-test('the page of an incident plans its members, and acknowledges it', async () => {
+test('the page of an incident plans its members, acknowledges and snoozes it', async () => {
   const acknowledged: unknown[] = [];
   const base = busy();
   const watch = {
@@ -166,6 +166,11 @@ test('the page of an incident plans its members, and acknowledges it', async () 
   expect((await post(path, [['act', 'acknowledge'], REASON])).headers.location).toBe(path);
   expect(acknowledged).toEqual([{ by: OPERATOR.user, note: REASON[1] }]);
   expect((await post(path, [['act', 'acknowledge']])).status).toBe(400);
+  const snooze = [['act', 'snooze'], ['until', 'deploy'], REASON] as const;
+  expect((await post(path, snooze)).headers.location).toBe(path);
+  expect(acknowledged.slice(1)).toEqual([{ by: OPERATOR.user, note: REASON[1], untilDeploy: true }]);
+  expect((await post(path, snooze.slice(0, 2))).status).toBe(400);
+  expect((await post(path, [['act', 'snooze'], REASON])).status).toBe(400);
   expect((await post(path, [['act', 'resume'], REASON])).headers.location).toBe('/plans/9f3c2a');
   const [selection] = selections();
   expect(selection).toMatchObject({ action: 'resume', account: 'production' });

@@ -98,6 +98,20 @@ const SENTENCES: readonly (readonly [AuditFields, string])[] = [
     'anna acknowledged the incident 3f2a: vendor called',
   ],
   [
+    {
+      type: 'incident.snoozed',
+      incident: '3f2a',
+      by: 'anna',
+      until: Date.UTC(2026, 10, 27, 16),
+      reason: 'ticket 4711',
+    },
+    'anna snoozed the incident 3f2a until 2026-11-27 16:00:00Z: ticket 4711',
+  ],
+  [
+    { type: 'incident.snoozed', incident: '3f2a', by: 'anna', untilDeploy: true },
+    'anna snoozed the incident 3f2a until a deploy',
+  ],
+  [
     { type: 'deploy', by: 'hook', version: 'v42', of: ['a.example', 'b.example'], failed: false },
     'hook reported the deploy of v42: a.example, b.example',
   ],

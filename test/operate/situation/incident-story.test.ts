@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CampaignStep } from '#foundation/domain/campaign.ts';
+import { acknowledgmentText, stateWord } from '#foundation/domain/incident.ts';
 import { rateOf } from '#foundation/domain/failure-rate.ts';
 import { incidentHistory, incidentStory, type StoryFacts } from '#operate/situation/incident-story.ts';
 
@@ -22,6 +23,7 @@ const STEPS: readonly CampaignStep[] = [
 ];
 const FACTS: StoryFacts = {
   incident: {
+    place: 'shop.example',
     firstAt: 100,
     lastAt: 900,
     ever: 7,
@@ -63,6 +65,27 @@ test('has everything in the order of time, as sentences, and no bare hash', () =
   expect(incidentStory({ ...FACTS, incident: earlier, marks: [], plans: [], steps: [], campaigns: [] })[0]!.text).toBe(
     'The first known failure: HTTP 503',
   );
+});
+
+test.each([
+  [{ until: Date.UTC(2026, 10, 27, 16) }, 'until 2026-11-27 16:00:00Z', 'vendor called', ': vendor called'],
+  [{ untilDeploy: true }, 'until a deploy of shop.example', '', ''],
+])('a snooze has its end: %j', (end, until, note, why) => {
+  const acknowledged = { by: 'anna', note, at: 400, ...end };
+  const incident = { ...FACTS.incident, state: 'acknowledged', acknowledged } as const;
+  const told = (one: typeof FACTS.incident) => incidentStory({ ...FACTS, incident: one }).map(({ text }) => text);
+  expect(told(incident)).toContain(`anna snoozed it ${until}${why}`);
+  expect(told(incident)).not.toContain('The snooze ended');
+  expect(told({ ...incident, acknowledged: { ...acknowledged, endedAt: 450 } })).toContain('The snooze ended');
+  expect(acknowledgmentText(incident)).toBe(`snoozed by anna ${until}${why}`);
+  expect(stateWord(incident)).toBe('snoozed');
+  expect(stateWord({ ...incident, state: 'recovering' })).toBe('recovering');
+});
+
+test('an acknowledgment is no snooze', () => {
+  const incident = { ...FACTS.incident, state: 'acknowledged' } as const;
+  expect([acknowledgmentText(incident), stateWord(incident)]).toEqual(['anna knows: vendor called', 'acknowledged']);
+  expect(acknowledgmentText({ place: 'shop.example' })).toBeUndefined();
 });
 
 test('every failure and every final outcome is in one step of the history', () => {

@@ -136,7 +136,7 @@ describe.each(SERVERS)('%s', (server) => {
       ['noteAccounts', ({ ledger }) => ledger.noteAccounts([{ account: 'a', id: 'acc-1' }], NOW)],
       [
         'acknowledgeIncident',
-        ({ ledger }) => ledger.acknowledgeIncident({ incident: 'i', account: 'a', by: 'oncall', note: '', at: NOW }),
+        ({ ledger }) => ledger.acknowledgeIncident({ id: 'i', account: 'a' }, { by: 'oncall', note: '', at: NOW }),
       ],
     ];
 

@@ -37,11 +37,12 @@ export class Conditions {
     this.#tell(now, false);
   }
 
-  resolve(key: string): void {
+  /** @param isSnoozed true if no receiver is to be notified; a condition that is raised again is reported again */
+  resolve(key: string, isSnoozed = false): void {
     const before = this.#active.get(key);
     if (before === undefined || this.#isOfOther(before)) return;
     this.#active.delete(key);
-    this.#tell(before, true);
+    this.#tell(before, true, isSnoozed);
   }
 
   /** Resolves all conditions whose key has the prefix and is not in `keys`. */
@@ -59,7 +60,9 @@ export class Conditions {
     return !isOfProcess && this.#deps.shared?.hasLost(account) === true;
   }
 
-  #tell({ since: _since, denial: _denial, ...condition }: Condition, isResolved: boolean): void {
-    this.#deps.events.emit({ type: 'notification', ...condition, at: this.#deps.clock.now(), isResolved });
+  #tell({ since: _since, denial: _denial, ...condition }: Condition, isResolved: boolean, isSnoozed = false): void {
+    const at = this.#deps.clock.now();
+    const snoozed = isSnoozed ? { isSnoozed } : {};
+    this.#deps.events.emit({ type: 'notification', ...condition, at, isResolved, ...snoozed });
   }
 }
