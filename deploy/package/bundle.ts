@@ -119,12 +119,12 @@ function requiredBuiltins(): Plugin {
   };
 }
 
-/** Replaced by fake ones in the process of a test. */
-const TIMERS = 'setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, queueMicrotask';
+/** Timers of Node, for undici: the global ones of a test's process may be fake when its first delivery loads undici. */
+const TIMERS = `'use strict'; const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = require('node:timers'); const queueMicrotask = (run) => void Promise.resolve().then(run);`;
 
 /**
  * Separates the library from the process of an application's tests: zod gets an object of its own for its settings,
- * which it would share with each other zod, and undici keeps the timers of the load.
+ * which it would share with each other zod, and undici has no global timers.
  */
 function ownOfProcess(): Plugin {
   return {
@@ -135,9 +135,7 @@ function ownOfProcess(): Plugin {
       },
       // The lines are the same.
       handler: (code, id) => ({
-        code: id.includes('/zod/')
-          ? `const own = {}; ${code.replaceAll('globalThis', 'own')}`
-          : `'use strict'; const { ${TIMERS} } = globalThis; ${code}`,
+        code: id.includes('/zod/') ? `const own = {}; ${code.replaceAll('globalThis', 'own')}` : `${TIMERS} ${code}`,
         map: null,
       }),
     },

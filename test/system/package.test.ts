@@ -368,7 +368,7 @@ Object.defineProperty(context, 'performance', { value: { now: () => 0 } });
 context.Date = class extends runInContext('Date', context) { static now() { return 0; } };
 (async () => {
   const emulator = await startEmulator({ time: 'virtual' });
-  await emulator.destinations.script('shop.example', [503, 'cut', 200]);
+  await emulator.destinations.script('shop.example', [503, 'cut', 'reset', 200]);
   const sent = { method: 'POST', headers: { Authorization: 'Bearer token' }, body: 'order' };
   for (const path of ['/a', '/b', '/c']) await fetch(emulator.url + '/v2/publish/https://shop.example' + path, sent);
   await emulator.clock.advance(3_600_000);

@@ -83,3 +83,12 @@ test('a daemon loads no pages, hooks, or emulator before its first scrape, and a
   expect(files.filter((name) => name.startsWith('cli/commands/'))).toEqual(['cli/commands/plan.ts']);
   expect(files.length).toBeLessThan(40);
 });
+
+test('opsd emulator loads no package before its first delivery', async () => {
+  const file = join(tempDir(), 'loaded');
+  const emulator = opsd(['emulator', '--listen', '127.0.0.1:0'], { env: traced(file) });
+  await expect.poll(() => emulator.stdout()).toContain('\n');
+  const { url } = JSON.parse(emulator.stdout()) as { readonly url: string };
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+  expect(loadedIn(file).packages).toEqual([]);
+});

@@ -3,15 +3,15 @@
  * the destination is unreachable, hangs, resets or sends an invalid response, the outcome has an error text.
  */
 import type { LookupFunction } from 'node:net';
-import type { Dispatcher } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { TimeoutError, withTimeout } from '#foundation/platform/sleep.ts';
-import { Agent, buildConnector } from '#foundation/platform/undici.ts';
 import type { HeaderPair, Method, Outcome } from '../state/message.ts';
 import { PrivateDestinationError, privateKindOfUrl, publicLookup } from './private-destinations.ts';
 
 /** Maximum bytes kept of a response body. */
 const MAX_BODY_BYTES = 65_536;
+const CONNECT_MS = 10_000;
 
 export interface DelivererOptions {
   readonly clock: Clock;
@@ -46,19 +46,11 @@ export interface Delivered extends Outcome {
 }
 
 export class Deliverer {
-  readonly #clock: Clock;
-  readonly #portOf: PortOf;
-  readonly #refusesPrivate: () => boolean;
-  /** `#public` connects only to public addresses. An open connection of `#any` may lead to any address. */
-  readonly #public: Agent;
-  readonly #any: Agent;
+  readonly #options: DelivererOptions;
+  #agents: Promise<Agents> | undefined;
 
   constructor(options: DelivererOptions) {
-    this.#clock = options.clock;
-    this.#portOf = options.portOf;
-    this.#refusesPrivate = options.refusesPrivate;
-    this.#public = agentOf(options.connections, publicLookup(options.lookup));
-    this.#any = agentOf(options.connections, options.lookup);
+    this.#options = options;
   }
 
   /**
@@ -70,7 +62,9 @@ export class Deliverer {
   async deliver(attempt: Attempt, signal: AbortSignal): Promise<Delivered> {
     const answer: Answer = { response: undefined, chunks: [] };
     try {
-      await withTimeout(this.#clock, attempt.timeoutMs, signal, (timed) => this.#exchange(attempt, answer, timed));
+      await withTimeout(this.#options.clock, attempt.timeoutMs, signal, (timed) =>
+        this.#exchange(attempt, answer, timed),
+      );
     } catch (error) {
       signal.throwIfAborted();
       if (answer.response === undefined) {
@@ -83,11 +77,13 @@ export class Deliverer {
 
   async #exchange(attempt: Attempt, answer: Answer, signal: AbortSignal): Promise<void> {
     const { url, path } = splitUrl(attempt.url);
-    const port = this.#portOf(url);
-    const isPublic = port === undefined && this.#refusesPrivate();
+    const { portOf, refusesPrivate } = this.#options;
+    const port = portOf(url);
+    const isPublic = port === undefined && refusesPrivate();
     const kind = isPublic ? privateKindOfUrl(url) : undefined;
     if (kind !== undefined) throw new PrivateDestinationError(`${url.hostname} is ${kind}`);
-    answer.response = await (isPublic ? this.#public : this.#any).request({
+    const agents = await (this.#agents ??= openAgents(this.#options));
+    answer.response = await (isPublic ? agents.toPublic : agents.toAny).request({
       origin: port === undefined ? url.origin : `http://127.0.0.1:${port}`,
       path,
       method: attempt.method,
@@ -105,7 +101,8 @@ export class Deliverer {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#public.destroy(), this.#any.destroy()]);
+    const agents = await this.#agents;
+    await Promise.all([agents?.toPublic.destroy(), agents?.toAny.destroy()]);
   }
 }
 
@@ -125,14 +122,28 @@ function outcomeOf(
   return { delivered, status, headers, body, ...(!delivered && { error }), ...(more && { wanted: whole }) };
 }
 
-function agentOf(connections: number, lookup: LookupFunction | undefined): Agent {
-  return new Agent({
-    connections,
-    // The message's timeout on the service's clock replaces these.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: buildConnector({ timeout: 10_000, allowH2: false, ...(lookup !== undefined && { lookup }) }),
-  });
+/** `toPublic` connects only to public addresses. An open connection of `toAny` may lead to any address. */
+interface Agents {
+  readonly toPublic: Agent;
+  readonly toAny: Agent;
+}
+
+/** Opened by the first delivery: an idle emulator does not load undici, which takes 8 MB. */
+async function openAgents({ connections, lookup }: DelivererOptions): Promise<Agents> {
+  const { Agent, buildConnector } = await import('#foundation/platform/undici.ts');
+  const open = (resolve: LookupFunction | undefined): Agent =>
+    new Agent({
+      connections,
+      // The message's timeout on the service's clock replaces these.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: buildConnector({
+        timeout: CONNECT_MS,
+        allowH2: false,
+        ...(resolve !== undefined && { lookup: resolve }),
+      }),
+    });
+  return { toPublic: open(publicLookup(lookup)), toAny: open(lookup) };
 }
 
 /** Response, filled in as it arrives, so that an error keeps the earlier parts. */

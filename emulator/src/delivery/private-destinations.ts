@@ -43,11 +43,16 @@ const RANGES: readonly (readonly [kind: string, address: string, prefix: number]
   ['translated', '::', 96],
 ];
 
-const LISTS = RANGES.map(([kind, address, prefix]) => {
-  const list = new BlockList();
-  list.addSubnet(address, prefix, familyOf(address));
-  return { kind, list };
-});
+let lists: readonly { readonly kind: string; readonly list: BlockList }[] | undefined;
+
+/** Created at its first use: few services check addresses, and Node compiles a pattern for IPv6, 5 ms. */
+function privateLists() {
+  return (lists ??= RANGES.map(([kind, address, prefix]) => {
+    const list = new BlockList();
+    list.addSubnet(address, prefix, familyOf(address));
+    return { kind, list };
+  }));
+}
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
@@ -56,7 +61,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 /** Returns the type of an address's range; undefined for a public address. A zone is not part of the address. */
 export function privateKindOf(address: string): string | undefined {
   const [plain = ''] = address.split('%', 1);
-  return LISTS.find(({ list }) => list.check(plain, familyOf(plain)))?.kind;
+  return privateLists().find(({ list }) => list.check(plain, familyOf(plain)))?.kind;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Private destinations: detection, rejection of requests that name them, and rejection at the connection. */
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import timers from 'undici/lib/util/timers.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Deliverer } from '#emulator/delivery/delivery.ts';
 import { privateKindOf, privateKindOfUrl, publicLookup } from '#emulator/delivery/private-destinations.ts';
@@ -222,6 +223,16 @@ describe('at the connection', () => {
       error: 'private destination: 127.0.0.1 is loopback, and this service refuses private destinations',
     });
     expect(sink.requests).toEqual([]);
+  });
+
+  test('an attempt fails if the connection is not open after 10 s', async () => {
+    const asked = Promise.withResolvers<void>();
+    const outcome = deliver('http://slow.example/', () => asked.resolve());
+    await asked.promise;
+    // The first turn begins the time.
+    timers.tick(0);
+    timers.tick(10_500);
+    expect(await outcome).toMatchObject({ error: expect.stringMatching(/^UND_ERR_CONNECT_TIMEOUT.*slow.*10000ms/) });
   });
 
   test('a name that cannot be resolved is reported as such, not as private', async () => {

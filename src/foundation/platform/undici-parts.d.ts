@@ -21,3 +21,8 @@ declare module 'undici/lib/dispatcher/dispatcher.js' {
 declare module 'undici/lib/dispatcher/pool.js' {
   export { Pool as default } from 'undici';
 }
+
+declare module 'undici/lib/util/timers.js' {
+  const timers: { tick(ms: number): void };
+  export default timers;
+}
