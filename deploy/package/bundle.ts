@@ -119,8 +119,11 @@ function requiredBuiltins(): Plugin {
   };
 }
 
-/** Timers of Node, for undici: the global ones of a test's process may be fake when its first delivery loads undici. */
-const TIMERS = `'use strict'; const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = require('node:timers'); const queueMicrotask = (run) => void Promise.resolve().then(run);`;
+/** For undici: the global ones of a test's process may be fake when its first delivery loads undici. */
+const TIMERS =
+  `'use strict'; const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = ` +
+  `require(${JSON.stringify(join(ROOT, 'src/foundation/platform/timers.ts'))}); ` +
+  `const queueMicrotask = (run) => void Promise.resolve().then(run);`;
 
 /**
  * Separates the library from the process of an application's tests: zod gets an object of its own for its settings,

@@ -338,7 +338,10 @@ startEmulator().then((emulator) => emulator.stop()).then(() => console.log(JSON.
   }
 });
 
-/** Loads the library as jest does: CommonJS in a context of its own, by `require` alone. Then all its timers are fake. */
+/**
+ * Loads the library as jest does: CommonJS in a context of its own, by `require` alone. Then all its timers are fake, and
+ * those of `node:timers` too, as with sinon.
+ */
 const AS_JEST_DOES = `
 const { readFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
@@ -363,7 +366,7 @@ function load(file) {
   return module.exports;
 }
 const { startEmulator } = load(require.resolve('msgsvc-opsd/emulator'));
-for (const name of timers) context[name] = () => undefined;
+for (const name of timers) context[name] = require('node:timers')[name] = () => undefined;
 Object.defineProperty(context, 'performance', { value: { now: () => 0 } });
 context.Date = class extends runInContext('Date', context) { static now() { return 0; } };
 (async () => {

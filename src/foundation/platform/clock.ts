@@ -3,8 +3,8 @@
  * the embedded service can control time (`manual-clock.ts`).
  */
 import { performance } from 'node:perf_hooks';
-import { clearTimeout, setTimeout } from 'node:timers';
 import { runInNewContext } from 'node:vm';
+import { clearTimeout, setTimeout } from './timers.ts';
 
 export interface Timer extends Disposable {
   /** Idempotent. */

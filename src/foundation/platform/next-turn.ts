@@ -1,5 +1,4 @@
-// Tests of applications replace the global one.
-import { setImmediate } from 'node:timers';
+import { setImmediate } from './timers.ts';
 
 /** Resolves in the next turn of the event loop, so that other work runs in between. */
 export function nextTurn(): Promise<void> {
