@@ -521,6 +521,19 @@ describe('conditions that end a run', () => {
     expect(w.dlq.sent).toEqual([]);
     expect(w.lastRun()).toMatchObject({ outcome: 'failed', error: 'disk full' });
   });
+
+  test('a campaign that cannot be stored after its requests: they count', async () => {
+    const w = world({ entries: 1 });
+    const { ledger } = w;
+    let changes = 0;
+    const changeCampaign: typeof ledger.changeCampaign = (...change) =>
+      changes++ === 0 ? ledger.changeCampaign(...change) : Promise.reject(new Error('disk full'));
+    w.restart({ ledger: Object.create(ledger, { changeCampaign: { value: changeCampaign } }) as typeof ledger });
+    await run(w);
+    expect(w.dlq.sent).toHaveLength(1);
+    expect(w.lastRun()).toMatchObject({ outcome: 'failed', acted: 1, error: 'disk full' });
+    expect(await ledger.lastRuns()).toMatchObject([{ outcome: 'failed', acted: 1 }]);
+  });
 });
 
 describe('unknown outcomes', () => {
