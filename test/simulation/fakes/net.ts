@@ -1,0 +1,15 @@
+/** `node:net` over the simulated network. */
+import * as real from 'node:net';
+import type { Duplex } from 'node:stream';
+import { currentProcess } from '../loop.ts';
+import { connect as connectTo, listenOn } from '../network.ts';
+
+export * from 'node:net';
+
+export function connect(path: string): Duplex {
+  return connectTo({ socketPath: path }, currentProcess());
+}
+
+export function createServer(): real.Server {
+  return listenOn(real.createServer(), () => undefined);
+}

@@ -1,0 +1,13 @@
+/** `node:timers`, whose next turn is an event of the history. */
+import type { Timer } from '#foundation/platform/clock.ts';
+import { currentProcess, presentLoop } from '../loop.ts';
+
+export * from 'node:timers';
+
+export function setImmediate(run: () => void): Timer {
+  return presentLoop().after(0, currentProcess(), 'turn', run);
+}
+
+export function clearImmediate(turn: Timer | undefined): void {
+  turn?.cancel();
+}

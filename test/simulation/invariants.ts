@@ -1,0 +1,160 @@
+/** Invariants of a history, against the emulator's own books. */
+import { DatabaseSync } from 'node:sqlite';
+import { isDeepStrictEqual } from 'node:util';
+import { auditPathOf, verifyAudit } from '#automate/ledger/audit-reader.ts';
+import { readHead } from '#storage/audit-head.ts';
+import { parseExposition, type Exposition } from '../support/exposition.ts';
+import { logTruth, toldByMetrics, type LogTruth } from '../support/log-truth.ts';
+import type { LogLine, SimDaemon } from './daemon.ts';
+import { databasesOf } from './disk.ts';
+import { checkEffects, checkIntent } from './effects.ts';
+import { exchange } from './exchange.ts';
+import { EPOCH, Process, type Loop } from './loop.ts';
+import { onRequest } from './network.ts';
+import type { SimService } from './service.ts';
+import { none, Violation } from './violation.ts';
+
+const MINUTE = 60_000;
+/** Interval of the scrapes. */
+const SCRAPE_MS = 5 * MINUTE;
+/** Maximum time between two runs of a policy or collector at rest. */
+const LONGEST_EVERY_MS = 31 * MINUTE;
+
+/** Maximum time from an intent to its last outcome at rest. */
+const LONGEST_SETTLE_MS = 25 * MINUTE;
+
+/** Log lines that only a defect of the daemon writes. */
+const DEFECTS = ['http server failed', 'sending a response failed', 'teardown step failed', 'teardown step timed out'];
+
+/** Runs of policies whose actions are not those that the ledger has. */
+const MISCOUNTED = `
+  SELECT id, policy, acted FROM runs
+  WHERE finished_at IS NOT NULL AND acted <> (
+    SELECT count(*) FROM intents
+    WHERE run_id = runs.id
+      AND (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id LIMIT 1) = 'accepted')`;
+
+export class Checks {
+  readonly #loop: Loop;
+  readonly #service: SimService;
+  readonly #prometheus = new Process('prometheus');
+  #counted: ReadonlyMap<string, number> = new Map();
+
+  constructor(loop: Loop, service: SimService) {
+    this.#loop = loop;
+    this.#service = service;
+  }
+
+  /** Checks a log line of the daemon. */
+  heard({ msg, ...fields }: LogLine): void {
+    if (DEFECTS.includes(msg)) this.#fail(new Violation('no step of the daemon fails', { msg, ...fields }));
+  }
+
+  /** Checks each write before it is sent, and scrapes from time to time. */
+  watch(daemon: SimDaemon): void {
+    onRequest(this.#loop, (owner, requestLine) => {
+      if (owner !== daemon.process || requestLine.startsWith('GET ')) return;
+      const [db] = [...databasesOf(owner)].filter((one) => one.location() === daemon.store);
+      try {
+        checkIntent(db!, requestLine);
+      } catch (error) {
+        this.#fail(error);
+      }
+    });
+    this.#scrapeLater(daemon);
+  }
+
+  /** Checks what must hold after a time without faults. */
+  async atRest(daemon: SimDaemon): Promise<void> {
+    const metrics = await this.#scrape(daemon);
+    const [db] = [...databasesOf(daemon.process)].filter((one) => one.location() === daemon.store);
+    const rows = (sql: string, ...values: readonly number[]) => db!.prepare(sql).all(...values);
+    none('every notification is delivered', rows('SELECT receiver, record FROM notification_queue'));
+    const settled = EPOCH + this.#loop.time - LONGEST_SETTLE_MS;
+    const open = 'SELECT id, action, target, at FROM intents WHERE at < ? AND id IN (SELECT intent_id FROM unsettled)';
+    none('every outcome is determined', rows(open, settled));
+    none('every trigger is processed', rows('SELECT policy, key FROM triggers WHERE pending IS NOT NULL'));
+    none('no policy is paused', rows('SELECT scope, reason FROM pauses WHERE lifted_at IS NULL'));
+    none(
+      'no policy run fails',
+      rows(`SELECT policy, detail FROM runs WHERE outcome = 'failed' AND detail NOT LIKE '%disk is full%'`),
+    );
+    none('the counts of a run are those of its intents', rows(MISCOUNTED));
+    const since = EPOCH + this.#loop.time - LONGEST_EVERY_MS;
+    const idle = 'SELECT policy, max(at) AS last FROM runs GROUP BY policy HAVING last < ?';
+    none('every policy continues to run', rows(idle, since));
+    const stale = metrics
+      .all('opsd_collector_last_success_timestamp_seconds')
+      .filter(({ value }) => value * 1_000 < since);
+    none('every collector continues to read', stale);
+  }
+
+  /** Compares the metrics with the service's log. @returns the difference, if there is one */
+  async counters(daemon: SimDaemon): Promise<Violation | undefined> {
+    const truth = logTruth(await this.#service.logRows());
+    const metrics = await this.#scrape(daemon);
+    const told = toldByMetrics(metrics);
+    // Late entries may be paired wrongly, which is counted.
+    const unsure = metrics.sum('opsd_log_unjoined_attempts_total') + metrics.sum('opsd_log_revised_durations_total');
+    for (const part of ['counters', 'inFlight', ...(unsure === 0 ? (['histograms'] as const) : [])] as const) {
+      if (!isDeepStrictEqual(told[part], truth[part]))
+        return new Violation(`the ${part} equal the truth`, difference(told[part], truth[part]));
+    }
+    return undefined;
+  }
+
+  /** Checks the files after the stop. */
+  async afterEnd(daemon: SimDaemon): Promise<void> {
+    this.#service.take();
+    using db = new DatabaseSync(daemon.store, { readOnly: true });
+    checkEffects(this.#service.sent, db);
+    const { finding } = await verifyAudit(auditPathOf(daemon.store), { known: readHead(db) });
+    none('the audit chain is whole', finding === undefined ? [] : [finding]);
+  }
+
+  #fail(error: unknown): void {
+    this.#loop.failure ??= error;
+  }
+
+  #scrapeLater(daemon: SimDaemon): void {
+    this.#loop.after(SCRAPE_MS, this.#prometheus, 'scrape', () => {
+      this.#service.take();
+      this.#scrape(daemon).catch((error: unknown) => {
+        // Otherwise, the daemon does not run now.
+        if (error instanceof Violation) this.#fail(error);
+      });
+      this.#scrapeLater(daemon);
+    });
+  }
+
+  async #scrape(daemon: SimDaemon): Promise<Exposition> {
+    const scraped = daemon.process;
+    const { text } = await exchange(this.#prometheus, { url: 'http://127.0.0.1:8080', path: '/metrics' });
+    const metrics = parseExposition(text);
+    if (scraped === daemon.process) this.#counted = grown(this.#counted, metrics);
+    return metrics;
+  }
+}
+
+type Told = LogTruth['counters'] | LogTruth['histograms'];
+
+function difference(told: Told, truth: Told): object {
+  const names = [...new Set([...Object.keys(told), ...Object.keys(truth)])];
+  const different = names.filter((name) => !isDeepStrictEqual(told[name], truth[name]));
+  return different.map((name) => ({ name, told: told[name], truth: truth[name] }));
+}
+
+/** Returns the counts about the service, by series. */
+function grown(before: ReadonlyMap<string, number>, metrics: Exposition): ReadonlyMap<string, number> {
+  const now = new Map(
+    metrics.samples
+      .filter(({ name }) => name.startsWith('msgsvc_') && /_(total|count|sum|bucket)$/.test(name))
+      .map(({ name, labels, value }) => [`${name} ${JSON.stringify(labels)}`, value]),
+  );
+  const lost = [...before].filter(([series, value]) => !((now.get(series) ?? -1) >= value - 1e-9));
+  none(
+    'no counter decreases',
+    lost.map(([series, value]) => ({ series, before: value, now: now.get(series) })),
+  );
+  return now;
+}

@@ -1,0 +1,148 @@
+/**
+ * The single scheduler of a history: virtual time, and every timer, request and turn of all processes, one after the
+ * other. Equal due times are ordered by the seed. After each event, all promises settle before the next one starts.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers';
+import { TimerQueue } from '#emulator/control/timer-queue.ts';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import { seededRandom, type Random } from '#foundation/platform/random.ts';
+import { Faults, NONE_SPARED, type Spared } from './faults.ts';
+
+/** A simulated process. Nothing of a dead one runs or is sent any more. */
+export class Process {
+  readonly name: string;
+  alive = true;
+  /** Ends the process at this moment; undefined if it never ends. */
+  crash: ((where: string) => void) | undefined;
+  /** Offset of its wall clock, in milliseconds. */
+  offset = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** Midnight at the start of each history. */
+export const EPOCH = Date.UTC(2026, 10, 20);
+
+const owners = new AsyncLocalStorage<Process>();
+/** Owner of what no process does. */
+export const WORLD = new Process('world');
+
+export function currentProcess(): Process {
+  return owners.getStore() ?? WORLD;
+}
+
+export interface LoopOptions {
+  readonly isTraced?: boolean | undefined;
+  readonly spared?: Spared | undefined;
+}
+
+export class Loop {
+  readonly seed: number;
+  /** Milliseconds since the start of the history. */
+  time = 0;
+  /** Number of events so far. */
+  steps = 0;
+  /** Lines of the trace; absent if only its hash is needed. */
+  readonly lines: string[] | undefined;
+  readonly faults: Faults;
+  /** First failure that no process has handled. */
+  failure: unknown;
+  readonly #queue = new TimerQueue();
+  readonly #order: Random;
+  readonly #hash = createHash('sha256');
+  #unhashed = '';
+
+  constructor(seed: number, { isTraced = false, spared = NONE_SPARED }: LoopOptions) {
+    this.seed = seed;
+    this.#order = this.random('order');
+    this.faults = new Faults(this.random('faults'), spared);
+    if (isTraced) this.lines = [];
+  }
+
+  /** Returns a source of random numbers for one purpose: another one does not change it. */
+  random(purpose: string): Random {
+    return seededRandom(createHash('sha256').update(`${this.seed} ${purpose}`).digest().readUInt32LE());
+  }
+
+  after(ms: number, owner: Process, what: string, run: () => void): Timer {
+    // A thousandth of a millisecond decides about equal times.
+    const due = this.time + Math.max(0, ms) + this.#order() / 1_000;
+    return this.#queue.add(due, () => {
+      if (!owner.alive) return;
+      this.steps += 1;
+      this.note(owner, what);
+      owners.run(owner, run);
+    });
+  }
+
+  /** Adds a line to the trace, and to its hash. */
+  note(owner: Process, what: string): void {
+    this.#unhashed += `${this.time.toFixed(3)} ${owner.name} ${what}\n`;
+    if (this.#unhashed.length > 65_536) this.#flush();
+    if (what !== 'timer') this.tell(owner, what);
+  }
+
+  /** Adds a line to the trace only, for texts that differ from machine to machine. */
+  tell(owner: Process, what: string): void {
+    this.lines?.push(`${new Date(EPOCH + this.time).toISOString().slice(8, 23)} #${this.steps} ${owner.name}: ${what}`);
+  }
+
+  hash(): string {
+    this.#flush();
+    return this.#hash.copy().digest('hex').slice(0, 16);
+  }
+
+  #flush(): void {
+    this.#hash.update(this.#unhashed);
+    this.#unhashed = '';
+  }
+
+  /** Runs all events for `ms`, or until `isDone`. */
+  async run(ms: number, isDone: () => boolean = () => false): Promise<void> {
+    const end = this.time + ms;
+    await turn();
+    while (!isDone()) {
+      const due = this.#queue.nextDue;
+      if (due === undefined || due > end) break;
+      this.time = due;
+      this.#queue.takeDue(due)!();
+      await turn();
+      if (this.failure !== undefined) throw this.failure;
+    }
+    if (!isDone()) this.time = end;
+  }
+
+  clockOf(owner: Process): Clock {
+    return {
+      now: () => Math.floor(EPOCH + this.time + owner.offset),
+      monotonic: () => this.time,
+      after: (ms, run) => this.after(ms, owner, 'timer', run),
+    };
+  }
+}
+
+/** Lets all promises settle: nothing in the simulation waits for the machine. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+let present: Loop | undefined;
+
+/** Sets the history that the replaced modules belong to. */
+export function begin(loop: Loop): void {
+  present = loop;
+}
+
+export function presentLoop(): Loop {
+  if (present === undefined) throw new Error('no history runs');
+  return present;
+}
+
+/** Runs work as this process. All that it starts belongs to the process too. */
+export function runAs<T>(owner: Process, work: () => T): T {
+  return owners.run(owner, work);
+}

@@ -1,0 +1,202 @@
+/** The service of a history: the emulator with an account, its books, and the applications that use it. */
+import { runEmulator, type RunningEmulator } from '#emulator/emulator.ts';
+import type { RecordedRequest } from '#emulator/control/request-recorder.ts';
+import type { OperationFaultRule } from '#emulator/http/faults.ts';
+import type { Random } from '#foundation/platform/random.ts';
+import type { LogRow } from '../support/service.ts';
+import { setDestinations, type Answer } from './destinations.ts';
+import { exchange, type Answered } from './exchange.ts';
+import { Process, runAs, type Loop } from './loop.ts';
+
+export const ACCOUNT = 'acc-1';
+export const TOKEN = 'simulated-token';
+export const HOOKS = '127.0.0.1:8090';
+export const HOOK_TOKEN = 'hook-token';
+
+const MINUTE = 60_000;
+/** Mean time between two requests of the applications. */
+const PAUSE_MS = 20_000;
+
+/** Faults of responses, with the probability that a storm has one, and of each request in it. */
+const STORMS: readonly OperationFaultRule['fault'][] = [
+  { kind: 'status', status: 500 },
+  { kind: 'status', status: 503, retryAfter: 1 },
+  { kind: 'rate-limit', form: 'burst' },
+  { kind: 'rate-limit', form: 'burst', resetMs: 120_000 },
+  { kind: 'lost' },
+  { kind: 'truncated' },
+  { kind: 'truncated', how: 'connection' },
+  { kind: 'repeated-cursor' },
+  { kind: 'latency', ms: 15_000 },
+];
+const LOG: readonly OperationFaultRule['fault'][] = [
+  { kind: 'duplicate', share: 0.05 },
+  { kind: 'duplicate', share: 0.05, when: 'later' },
+  { kind: 'late', ms: 100_000, share: 0.02 },
+];
+
+/** A write that the service received. */
+export type Sent = Pick<RecordedRequest, 'method' | 'path' | 'status' | 'at' | 'headers' | 'lost'>;
+
+export class SimService {
+  readonly #loop: Loop;
+  readonly #random: Random;
+  readonly emulator: RunningEmulator;
+  readonly process: Process;
+  readonly #app = new Process('app');
+  /** Hosts that fail now. */
+  readonly #broken = new Set<string>();
+  /** Writes of the daemon. */
+  readonly sent: Sent[] = [];
+  #sequence = 0;
+  #isBusy = true;
+  failures = 0;
+
+  private constructor(loop: Loop, process: Process, emulator: RunningEmulator) {
+    this.#loop = loop;
+    this.#random = loop.random('traffic');
+    this.process = process;
+    this.emulator = emulator;
+    setDestinations(loop, (url) => this.#answer(url));
+  }
+
+  static async start(loop: Loop): Promise<SimService> {
+    const process = new Process('service');
+    const emulator = await runAs(process, () =>
+      runEmulator({
+        clock: loop.clockOf(process),
+        time: 'real',
+        control: true,
+        random: loop.random('emulator'),
+        listen: { host: '127.0.0.1', port: 0 },
+        accounts: [{ id: ACCOUNT, token: TOKEN, budgetUsd: 100 }],
+        management: { username: 'user', password: 'password' },
+        onError: (error) => (loop.failure ??= error),
+      }),
+    );
+    return new SimService(loop, process, emulator);
+  }
+
+  /** Starts the traffic, and outages of the destinations. */
+  begin(): void {
+    this.#next();
+    for (const host of ['bill', 'mail', 'shop']) this.#toggle(host);
+  }
+
+  /** Ends the traffic. Destinations work from now on. */
+  rest(): void {
+    this.#isBusy = false;
+    this.#broken.clear();
+    this.emulator.control.faults.clear();
+  }
+
+  /** Starts a storm of faults, for some minutes. */
+  storm(): void {
+    const { faults } = this.#loop;
+    const { faults: rules } = this.emulator.control;
+    const fault = STORMS[faults.below(STORMS.length)]!;
+    const { id } = rules.add({ probability: 0.2 + faults.below(8) / 10, fault });
+    this.#loop.note(this.process, `storm ${JSON.stringify(fault)}`);
+    this.#loop.after(faults.below(20) * MINUTE, this.process, 'the storm ends', () => rules.remove(id));
+  }
+
+  /** Lets the service report entries of its log late or twice, until it rests. */
+  disorder(): void {
+    for (const fault of LOG) this.emulator.control.faults.add({ operations: ['list-logs'], fault });
+  }
+
+  /** Takes over the writes that the service has recorded. Its memory of requests is short. */
+  take(): readonly Sent[] {
+    const records = this.emulator.control.requests.list({ after: this.#sequence });
+    this.#sequence = records.at(-1)?.sequence ?? this.#sequence;
+    const own = new Set(['publish', 'trigger', 'trigger-workflow']);
+    const writes = records.filter(({ method, operation }) => method !== 'GET' && !own.has(operation ?? ''));
+    this.sent.push(...writes);
+    return writes;
+  }
+
+  /** Returns every entry of the log, in the order in which the service wrote them. */
+  async logRows(): Promise<readonly LogRow[]> {
+    const rows: LogRow[] = [];
+    let cursor = '';
+    do {
+      const { text } = await this.#get(`/v2/logs${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
+      const page = JSON.parse(text) as { readonly logs: readonly LogRow[]; readonly cursor?: string };
+      rows.push(...page.logs);
+      cursor = page.cursor ?? '';
+    } while (cursor !== '');
+    return rows.toReversed();
+  }
+
+  #get(path: string): Promise<Answered> {
+    return exchange(this.#app, { url: this.emulator.url, path, headers: { authorization: `Bearer ${TOKEN}` } });
+  }
+
+  #below(max: number): number {
+    return Math.floor(this.#random() * max);
+  }
+
+  #next(): void {
+    const pause = -Math.log(1 - this.#random()) * PAUSE_MS;
+    this.#loop.after(pause, this.#app, 'application', () => {
+      if (!this.#isBusy) return;
+      this.#request();
+      this.#next();
+    });
+  }
+
+  #toggle(host: string): void {
+    this.#loop.after(this.#below(90) * MINUTE, this.#app, 'weather', () => {
+      if (!this.#isBusy) return;
+      if (!this.#broken.delete(host)) this.#broken.add(host);
+      this.#loop.note(this.#app, `${host} ${this.#broken.has(host) ? 'breaks' : 'works'}`);
+      this.#toggle(host);
+    });
+  }
+
+  #request(): void {
+    const kind = this.#random();
+    const retries = { 'Svc-Retries': String(this.#below(3)), 'Svc-Retry-Delay': String(1_000 + this.#below(60_000)) };
+    const once = { 'Svc-Retries': '0' };
+    const run = this.#below(100_000);
+    if (kind < 0.4) {
+      this.#post('trigger', `https://bill.example/pay/${this.#below(3)}`, { ...once, 'Svc-Label': 'billing' });
+    } else if (kind < 0.45) {
+      this.#post('trigger', `https://gone.example/old/${run}`, { ...once, 'Svc-Label': 'billing' });
+    } else if (kind < 0.6) {
+      this.#post('publish', `https://mail.example/send/${run}`, { ...once, ...this.#callback() });
+    } else if (kind < 0.7) {
+      this.#post('publish', `https://shop.example/later`, { ...retries, 'Svc-Delay': `${this.#below(600)}s` });
+    } else {
+      this.#post('publish', `https://shop.example/order/${this.#below(5)}`, retries);
+    }
+  }
+
+  #callback(): Record<string, string> {
+    return {
+      'Svc-Label': 'newsletter',
+      'Svc-Failure-Callback': `http://${HOOKS}/hooks/callbacks/production`,
+      'Svc-Failure-Callback-Retries': '2',
+      'Svc-Failure-Callback-Forward-Authorization': `Bearer ${HOOK_TOKEN}`,
+      'Svc-Failure-Callback-Forward-Opsd-Label': 'newsletter',
+    };
+  }
+
+  #post(operation: string, url: string, headers: Record<string, string>): void {
+    exchange(this.#app, {
+      url: this.emulator.url,
+      method: 'POST',
+      path: `/v2/${operation}/${url}`,
+      headers: { authorization: `Bearer ${TOKEN}`, ...headers },
+      body: '{}',
+    }).catch(() => (this.failures += 1));
+  }
+
+  #answer({ hostname }: URL): Answer {
+    const host = hostname.split('.')[0]!;
+    const afterMs = 1 + this.#below(this.#random() < 0.05 ? 5_000 : 300);
+    if (host === 'gone') return { afterMs, status: 404 };
+    const isBroken = this.#broken.has(host) ? this.#random() < 0.9 : this.#random() < 0.02;
+    return { afterMs, status: isBroken ? [500, 503, 0][this.#below(3)]! : 200 };
+  }
+}

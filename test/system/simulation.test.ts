@@ -1,0 +1,31 @@
+/** Some histories of the whole daemon under one seed each. `npm run simulate` runs any number of them. */
+import { expect, test } from 'vitest';
+import { MUTANTS } from '../simulation/mutants.ts';
+import { SEEDS } from '../simulation/seeds.ts';
+import { simulate } from '../support/simulate.ts';
+
+test('equal seeds give equal histories, in one process or in two, and all invariants hold', async () => {
+  const [one, two] = await Promise.all(
+    [1, 2].map((jobs) => simulate(`--seed 1 --histories 2 --minutes 30 --jobs ${jobs}`)),
+  );
+  expect(one).toMatchObject({ code: 0 });
+  expect(one!.last).toMatch(/^2 histories, [1-9]\d* steps, hash [0-9a-f]{16}$/);
+  expect(two!.last).toBe(one!.last);
+});
+
+test.each(SEEDS)('seed $seed holds', async ({ seed, minutes }) => {
+  expect(await simulate(`--seed ${seed} --histories 1 --minutes ${minutes}`)).toMatchObject({ code: 0 });
+});
+
+test('a mutant dies, and its history is named', async () => {
+  const { code, stdout } = await simulate('--mutant intent-after-effect --histories 1 --minutes 30');
+  expect(stdout).toMatch(/^seed 1 failed at step \d+: no effect without a durable intent$/m);
+  expect(code).toBe(1);
+});
+
+test('the arguments are checked', async () => {
+  expect(await simulate('--histories 0')).toMatchObject({ code: 2 });
+  const { code, stdout } = await simulate('--mutant none');
+  expect(stdout).toContain(`unknown mutant none; there are: ${Object.keys(MUTANTS).join(', ')}`);
+  expect(code).toBe(2);
+});
