@@ -1,4 +1,5 @@
 /** `node:timers`, whose next turn is an event of the history. */
+import timers from 'node:timers';
 import type { Timer } from '#foundation/platform/clock.ts';
 import { currentProcess, presentLoop } from '../loop.ts';
 
@@ -11,3 +12,5 @@ export function setImmediate(run: () => void): Timer {
 export function clearImmediate(turn: Timer | undefined): void {
   turn?.cancel();
 }
+
+export default { ...timers, setImmediate, clearImmediate };
