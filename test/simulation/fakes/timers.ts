@@ -13,4 +13,5 @@ export function clearImmediate(turn: Timer | undefined): void {
   turn?.cancel();
 }
 
+// oxlint-disable-next-line import/no-default-export -- Node's module has one
 export default { ...timers, setImmediate, clearImmediate };
