@@ -20,6 +20,7 @@ import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { announceChecks } from '#observe/observations/statistics-checks.ts';
 import type { Holds } from '#service/holds.ts';
 import { connectAccounts } from './accounts.ts';
+import { bodyBytes, scheduleBodies } from './bodies.ts';
 import { createPolicies, type Policies } from './automation.ts';
 import type { CanaryPost, GenerationCanaries } from './canaries.ts';
 import { certificatesOf } from './listener-security.ts';
@@ -152,7 +153,8 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
 
   const incidents = watchIncidents({ ...base, policies, address: given.address }, parts);
   const budgets = accountBudgets(config, ledger);
-  const metered = { stored: stored.metrics, policies, incidents, budgets, ...states };
+  const bytes = bodyBytes(config, ledger);
+  const metered = { stored: stored.metrics, policies, incidents, budgets, bodyBytes: bytes, ...states };
   const metrics = hearing.use(startMetrics(base, metered));
   const { engine } = policies;
   startNotifications({ ...deps, stored: stored.notifications }, engine, parts);
@@ -163,6 +165,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   watchAccounts({ ...base, metrics });
   if (direct === undefined) {
     scheduleMaintenance({ ...base, metrics, engine }, parts);
+    scheduleBodies(base);
     scheduleHistory({ ...base, accounts: owned, incidents, store: stores.aggregations.history });
   }
   deps.views?.publish({ config, board, attempts, incidents, policies, accounts, metrics, canaries }, parts);

@@ -10,7 +10,7 @@ import type { Policies } from './automation.ts';
 import { certificatesOf } from './listener-security.ts';
 import type { GenerationBase } from './generation-base.ts';
 
-interface Metered extends Pick<MetricsDeps, 'stored' | 'budgets' | 'canaries'> {
+interface Metered extends Pick<MetricsDeps, 'stored' | 'budgets' | 'bodyBytes' | 'canaries'> {
   readonly policies: Policies;
   readonly incidents: IncidentWatch;
 }

@@ -6,9 +6,11 @@ import type { Incidents } from '#operate/api/api-deps.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
 import { MessageSearches } from '#operate/api/messages.ts';
 import type { ReadingPorts } from '#operate/api/reading-ports.ts';
+import { createKeptBodies } from '#storage/kept-bodies.ts';
+import { bodySettings } from './bodies.ts';
 import type { Generation } from './generation.ts';
 import { accountBudgets } from './observation.ts';
-import type { DaemonOptions } from './options.ts';
+import type { DaemonProcess } from './process.ts';
 import { servedIncidents } from './incidents.ts';
 import { policyTestsOf } from './policy-tests.ts';
 import type { Storage } from './storage.ts';
@@ -21,12 +23,13 @@ export function ownIncidents(generation: Generation, { ledger }: Pick<Storage, '
 
 export function readingPorts(
   generation: Generation,
-  { storage, options }: { readonly storage: Storage; readonly options: DaemonOptions },
+  { storage, options, events }: Pick<DaemonProcess, 'storage' | 'options' | 'events'>,
 ): ReadingPorts {
   const { whole: config, accounts, canaries, flowControlHistory, stores, attempts } = generation;
   const { totals } = stores;
   return {
     flowControlHistory,
+    bodies: createKeptBodies(bodySettings(config.accounts, events), options.clock),
     canaries: { states: () => canaries?.states() ?? [] },
     spend: {
       budgets: async (view) => accountBudgets(config, view)(),

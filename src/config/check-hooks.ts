@@ -49,6 +49,26 @@ function accountNames(root: Place): string[] | undefined {
   return names.map((name) => String(name?.value));
 }
 
+/** Settings of bodies that have no effect, or store them in clear. */
+export function checkBodies(root: Place): Fault[] {
+  return itemsAt(root, 'accounts').flatMap((account) => {
+    const bodies = placeAt(account, ['deadLetters', 'bodies']);
+    if (bodies?.entries === undefined) return [];
+    const faults: Fault[] = [];
+    const warn = (message: string, help: string): void =>
+      void faults.push(faultAtKey(bodies, { message, help, severity: 'warning' }));
+    if (!bodies.entries.has('keyFile')) {
+      const help = 'set keyFile to a file with the output of: openssl rand -hex 32';
+      warn('bodies and headers of messages are stored in clear', help);
+    }
+    const name = placeAt(account, ['name'])?.value;
+    if (typeof name === 'string' && placeAt(root, ['hooks', 'callbacks', name]) === undefined) {
+      warn('no effect: bodies arrive with failure callbacks', `add hooks.callbacks.${name}`);
+    }
+    return faults;
+  });
+}
+
 /** The service must be able to reach the hooks listener with its deliveries of canaries. */
 export function checkCanaries(root: Place): Fault[] {
   return itemsAt(root, 'accounts').flatMap((account) => {

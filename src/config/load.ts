@@ -7,7 +7,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { checkAccounts } from './check-accounts.ts';
 import { checkAddresses, checkProxies } from './check-addresses.ts';
 import { checkListenerSecurity } from './check-listener-security.ts';
-import { checkCanaries, checkHooks } from './check-hooks.ts';
+import { checkBodies, checkCanaries, checkHooks } from './check-hooks.ts';
 import { checkSchema } from './check-schema.ts';
 import { composeConfig, type Config } from './config.ts';
 import { environmentDefaults } from './environment-defaults.ts';
@@ -85,6 +85,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     ...checkAccounts(main.root, source),
     ...checkAddresses(main.root),
     ...checkHooks(main.root),
+    ...checkBodies(main.root),
     ...checkCanaries(main.root),
     ...security.faults,
     ...(options.secrets === false ? [] : [...checkSecretFiles(main.root, absolute), ...checkProxies(options.env)]),

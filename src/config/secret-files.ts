@@ -2,6 +2,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { pairProblem } from '#foundation/platform/client-pair.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { bodyKeysOf } from '#storage/body-seal.ts';
 import { credentialFault } from './check-addresses.ts';
 import { unreadable } from './read-file.ts';
 import { looksLikePath } from './secret-keys.ts';
@@ -25,7 +27,7 @@ export function checkSecretFiles(root: Place, absolute: (path: string) => string
 
 function checkFile(written: Place, absolute: (path: string) => string): Fault[] {
   const place = textAt(written);
-  const complaint = place && complaintOf(absolute(place.value), sentAs(place.path));
+  const complaint = place && complaintOf(absolute(place.value), place.path);
   if (place === undefined || complaint === undefined) return [];
   const where = isAbsolute(place.value) ? '' : 'the path is relative to the folder of this file; ';
   const advice = looksLikePath(place.value)
@@ -54,14 +56,25 @@ function sentAs(path: readonly PropertyKey[]): string | undefined {
   return path[0] === 'accounts' && name !== 'cert' && name !== 'key' ? name : undefined;
 }
 
-/** @param sent name of the credential in the file, if it is sent */
-function complaintOf(path: string, sent: string | undefined): Words | undefined {
+function bodyKeyFault(text: string): Words | undefined {
+  try {
+    bodyKeysOf(text);
+    return undefined;
+  } catch (error) {
+    return { message: errorMessage(error), help: 'write a key such as the output of: openssl rand -hex 32' };
+  }
+}
+
+/** @param place of the path in the configuration */
+function complaintOf(path: string, place: readonly PropertyKey[]): Words | undefined {
+  const sent = sentAs(place);
   try {
     if (statSync(path).isDirectory()) {
       return { message: 'this is a folder', help: 'write the path of the file in it that contains the secret' };
     }
     const text = readFileSync(path, 'utf8').trim();
     if (text === '') return { message: 'the file is empty', help: 'write the secret into it' };
+    if (place.at(-2) === 'bodies') return bodyKeyFault(text);
     const fault = sent === undefined ? undefined : credentialFault(sent, text);
     return fault === undefined ? undefined : { message: `the file contains ${fault}`, help: `keep one ${sent} in it` };
   } catch (error) {

@@ -13,11 +13,14 @@ import {
   defaulted,
   described,
   durationSetting,
+  group,
   wholeNumber,
   matching,
   oneSecret,
   optional,
+  secretFile,
   settingsBlock,
+  sizeSetting,
   someText,
   withMeta,
 } from '#foundation/settings/blocks.ts';
@@ -83,6 +86,35 @@ const budgetSettings = z.strictObject({
   ),
 });
 
+/** Bodies of failed messages. */
+const bodySettings = z
+  .strictObject({
+    keep: defaulted(
+      'Time that a body is kept, if its dead letter does not expire earlier (limits.dlqRetention).',
+      durationSetting({ max: '90d' }),
+      '7d',
+    ),
+    maxBytes: defaulted(
+      'Maximum size of a body; larger ones are not kept.',
+      sizeSetting({ min: '1KiB', max: '48MiB' }),
+      '1MiB',
+    ),
+    maxTotal: defaulted(
+      'Maximum size of all bodies of the account, with their headers; the oldest are dropped.',
+      sizeSetting({ min: '1MiB', max: '1024GiB' }),
+      '1GiB',
+    ),
+    keyFile: secretFile(
+      'the keys of bodies and headers: 32 bytes as hexadecimal or base64, one key a line. The first one seals, all open. Without keys, bodies are stored in clear',
+    ),
+  })
+  .check(
+    crossCheck(({ maxBytes, maxTotal }, context) => {
+      if (!(maxBytes > maxTotal)) return;
+      context.addIssue({ code: 'custom', path: ['maxBytes'], message: 'must be at most maxTotal' });
+    }),
+  );
+
 const accountSettings = z
   .strictObject({
     name: described(
@@ -99,6 +131,12 @@ const accountSettings = z
     vectorIndexes: names('Ids of vector indexes to watch.'),
     limits: settingsBlock('Limits of the account, which the service does not report.', limitSettings),
     budget: optional('Monthly budget of the account, which the service does not report.', budgetSettings),
+    deadLetters: group('Dead letters of messages, as failure callbacks report them.', {
+      bodies: optional(
+        'Keeps the bodies and headers of dead letters, so that operators can read them. Default: none are kept.',
+        bodySettings,
+      ),
+    }),
     mode: defaulted('Upper limit for the mode of every policy on this account.', z.enum(POLICY_MODES), 'enforce'),
     collectors: settingsBlock('Collectors and their schedules.', collectorsSettings),
     canaries: canariesSettings,

@@ -19,7 +19,7 @@ const DERIVED: readonly (keyof Config)[] = [
 ];
 
 /** Paths of files of secrets. They are shown, except in maps with free keys. */
-const FILE_KEY = /^(?:url|token|actionToken|password|signingKeys)File$/;
+const FILE_KEY = /^(?:url|token|actionToken|password|signingKeys|key)File$/;
 
 export function shownConfig(config: Config): ShownSettings {
   const settings = Object.entries(config).filter(([key]) => !(DERIVED as readonly string[]).includes(key));

@@ -2,6 +2,7 @@
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { SignalInbox, Signals } from '#automate/ledger/signals.ts';
 import { records, run } from './database.ts';
+import { DELETE_BODY, insertBody } from './ledger-bodies.ts';
 import type { Journal } from './ledger-journal.ts';
 
 // A callback may arrive twice; the first arrival of a dead letter counts.
@@ -14,15 +15,20 @@ export function createDeadLetters({
   database,
 }: Journal): Pick<SignalInbox, 'noteDeadLetter'> & Pick<Signals, 'deadLetters' | 'forgetDeadLetter'> {
   return {
-    async noteDeadLetter(deadLetter) {
-      const { account, dlqId, learnedAt } = deadLetter;
-      await database.transaction(run(INSERT, account, dlqId, learnedAt, JSON.stringify(deadLetter)));
-    },
+    noteDeadLetter: (deadLetter, body) =>
+      database.transaction(function* () {
+        const { account, dlqId, learnedAt } = deadLetter;
+        yield* run(INSERT, account, dlqId, learnedAt, JSON.stringify(deadLetter));
+        return body === undefined ? { isNewBody: false, dropped: 0 } : yield* insertBody(deadLetter, body);
+      }),
     async deadLetters(account, limit) {
       return (await database.read(records<DeadLetter>(NEWEST, account, limit))).toReversed();
     },
     async forgetDeadLetter(account, dlqId) {
-      await database.transaction(run(DELETE, account, dlqId), account);
+      await database.transaction(function* () {
+        yield* run(DELETE, account, dlqId);
+        yield* run(DELETE_BODY, account, dlqId);
+      }, account);
     },
   };
 }

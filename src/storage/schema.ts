@@ -181,6 +181,16 @@ export const TABLES = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX dead_letters_learned ON dead_letters (account, learned_at);
 
+  -- Bodies of dead letters. bytes is the length of content, which is NULL if the body is not kept; lack is the reason.
+  -- content is sealed by the key with key_id; in clear if that is NULL.
+  CREATE TABLE dead_letter_bodies (
+    account TEXT NOT NULL, dlq_id TEXT NOT NULL, at INTEGER NOT NULL, expires_at INTEGER NOT NULL, size INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, lack TEXT, key_id TEXT, content BLOB,
+    PRIMARY KEY (account, dlq_id)
+  ) STRICT;
+  CREATE INDEX dead_letter_bodies_age ON dead_letter_bodies (account, at, bytes, expires_at);
+  CREATE INDEX dead_letter_bodies_expiry ON dead_letter_bodies (expires_at);
+
   CREATE TABLE policy_matches (
     policy TEXT NOT NULL, dlq_id TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (policy, dlq_id)
   ) STRICT, WITHOUT ROWID;

@@ -3,6 +3,7 @@ import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
 import { createAcknowledgments } from './ledger-acknowledgments.ts';
 import { createActionReads } from './ledger-actions.ts';
+import { createBodies } from './ledger-bodies.ts';
 import { createBudgets } from './ledger-budgets.ts';
 import { createCampaigns } from './ledger-campaigns.ts';
 import { createCaps, type Caps } from './ledger-caps.ts';
@@ -71,6 +72,7 @@ function ledgerOf(parts: Parts, isOwn: (account: string) => boolean): SqliteLedg
     ...createPlans(journal, isOwn),
     ...createTriggers(journal),
     ...createDeadLetters(journal),
+    ...createBodies(journal),
     ...createDeploys(journal),
     ...createPolicyState(journal),
     ...createAcknowledgments(journal),

@@ -3,11 +3,13 @@ import { systemClock } from '#foundation/platform/clock.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
 import { MessageSearches } from '#operate/api/messages.ts';
+import { createKeptBodies } from '#storage/kept-bodies.ts';
 import type { ReadingPorts } from '#operate/api/reading-ports.ts';
 
 export function emptyPorts(): ReadingPorts {
   return {
     flowControlHistory: new FlowControlHistory(),
+    bodies: createKeptBodies(new Map(), systemClock),
     canaries: { states: () => [] },
     spend: { budgets: async () => new Map(), dimensions: async () => new Map() },
     audit: {

@@ -175,6 +175,21 @@ export const automationAlerts: AlertGroup = {
         'The daemon does not learn of these dead letters, so policies on failure callbacks do not run. Check the token and the signing keys.',
     },
     {
+      alert: 'OpsdBodiesNotKept',
+      // A publisher redacts on purpose.
+      expr: promql`
+        sum by (job, account) (increase(opsd_dead_letter_bodies_not_kept_total{reason!="redacted"}[1h])) > 0
+        or
+        sum by (job, account) (increase(opsd_dead_letter_bodies_dropped_total{reason="total"}[1h])) > 0
+      `,
+      severity: 'warning',
+      area: 'automation',
+      extended: true,
+      summary: '{{ $labels.account }}: {{ $value | humanize }} bodies of dead letters not kept in 1 h (limit 0)',
+      description:
+        'The daemon lacks the bodies of these messages. The runbook has the repair of each reason; opsd doctor checks the key file.',
+    },
+    {
       alert: 'OpsdAlertHookRefusing',
       // A wrong method does not come from Alertmanager.
       expr: promql`

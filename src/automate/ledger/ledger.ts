@@ -9,6 +9,7 @@ import type { Campaigns } from './campaigns.ts';
 import type { DeployInbox, Deploys } from './deploys.ts';
 import type { History } from './history.ts';
 import type { Intents } from './intents.ts';
+import type { BodyReads, BodyRetention } from './kept-bodies.ts';
 import type { Operations } from './operations.ts';
 import type { Pauses } from './pauses.ts';
 import type { Plans } from './plans.ts';
@@ -36,6 +37,8 @@ export interface Ledger
     Operations,
     SignalInbox,
     Signals,
+    BodyReads,
+    BodyRetention,
     DeployInbox,
     Deploys,
     Acknowledgments,

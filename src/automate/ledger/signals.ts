@@ -1,6 +1,7 @@
 /** Alerts, callbacks and dead letters: received by the hooks, used by the policies. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { EventTrigger } from '#foundation/domain/plan.ts';
+import type { NewBody } from './kept-bodies.ts';
 import type { PolicyPlace } from './runs.ts';
 
 /** Trigger that no run has handled yet. */
@@ -33,8 +34,15 @@ export interface SignalInbox {
     readonly trigger: EventTrigger;
     readonly at: number;
   }): Promise<boolean>;
-  /** Stores a dead letter durably. The first report of one counts. */
-  noteDeadLetter(deadLetter: DeadLetter): Promise<void>;
+  /**
+   * Stores a dead letter durably, with its body. The first report of one counts.
+   *
+   * @returns `isNewBody`: the body was not stored before; `dropped`: number of older bodies that it displaced
+   */
+  noteDeadLetter(
+    deadLetter: DeadLetter,
+    body?: NewBody,
+  ): Promise<{ readonly isNewBody: boolean; readonly dropped: number }>;
 }
 
 /** Signals for the engine, as received by the hooks. */
@@ -56,6 +64,6 @@ export interface Signals {
   endTriggers(policy: PolicyPlace, triggers: readonly PendingTrigger[]): Promise<void>;
   /** Newest dead letters up to the limit, oldest first. */
   deadLetters(account: string, limit: number): Promise<readonly DeadLetter[]>;
-  /** Forgets a dead letter. Its claim stays. */
+  /** Forgets a dead letter and its body. Its claim stays. */
   forgetDeadLetter(account: string, dlqId: string): Promise<void>;
 }

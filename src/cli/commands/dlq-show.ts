@@ -14,7 +14,8 @@ export const dlqShowCommand = daemonCommand({
     body: { type: 'boolean', help: 'Also body and headers, without credentials. Needs the role operator.' },
   },
   needs: { writes: false, collectors: ['workflowDlq'] },
-  details: '--body sends one request to the service. opsd explain ID has the verdict of each policy.',
+  details:
+    'The body of a run needs one request to the service; that of a message is in the store if the account keeps bodies. opsd explain ID has the verdict of each policy.',
   examples: ['opsd dlq show dlq-8812', 'opsd dlq show dlq-8812 --body -o json'],
   async answer(call, findDaemon) {
     const account = textOption(call.values, 'account');

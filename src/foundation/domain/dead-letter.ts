@@ -1,6 +1,11 @@
 /**
- * Dead letter of a message, as reported by a failure callback, since no operation lists them. The parser drops bodies.
+ * Dead letter of a message, as reported by a failure callback, since no operation lists them. Its body is stored apart,
+ * if at all.
  */
+
+/** Reasons why a body is not kept. `total` occurs later than the callback. */
+export const BODY_LACKS = ['too_large', 'redacted', 'incomplete', 'length', 'key', 'total'] as const;
+export type BodyLack = (typeof BODY_LACKS)[number];
 
 export interface DeadLetter {
   readonly account: string;

@@ -4,6 +4,7 @@
  */
 import type { Campaign } from '../domain/campaign.ts';
 import type { CanaryOutcome, CanaryPhase, CanaryVerdict } from '../domain/canary.ts';
+import type { BodyLack } from '../domain/dead-letter.ts';
 import type { Notification, NotificationSeverity } from '../domain/notification.ts';
 import type { CollectorName } from '../domain/observation.ts';
 import type { Denial, RunOutcome, Trigger } from '../domain/plan.ts';
@@ -180,6 +181,10 @@ interface Fields {
     /** Class of the destination's response status: `2xx`, or `none` if there was no response. */
     readonly codeClass: string;
   };
+  /** A failure callback arrived whose body is to be kept. `lack`: why it is not; `problem`: of the key. */
+  'body.received': OfAccount & { readonly lack?: BodyLack; readonly problem?: string };
+  /** Kept bodies were dropped: for newer ones, or because they ended. */
+  'bodies.dropped': OfAccount & { readonly reason: 'total' | 'expired'; readonly count: number };
   'deploy.reported': OfAccount & { readonly version: string; readonly isRollback: boolean };
   /** An alert that triggers policies began to fire, and its account is unknown. */
   'alert.unassigned': { readonly receiver: string; readonly name: string };

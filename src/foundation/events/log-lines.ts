@@ -115,6 +115,16 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
       ? ['warn', 'invalid alerts dropped from a notification', fields]
       : ['debug', 'alerts received', fields],
   'callback.received': (event) => ['debug', 'callback received', event],
+  'body.received': ({ account, lack: reason, problem }) => {
+    if (reason === undefined) return undefined;
+    // A publisher redacts on purpose.
+    return [reason === 'redacted' ? 'debug' : 'warn', 'body of a dead letter not kept', { account, reason, problem }];
+  },
+  'bodies.dropped': ({ account, reason, count }) => [
+    reason === 'total' ? 'warn' : 'debug',
+    'kept bodies of dead letters dropped',
+    { account, reason, count },
+  ],
   'deploy.reported': ({ type: _type, ...fields }) => ['info', 'deploy reported', fields],
   'alert.unassigned': ({ receiver, name }) => [
     'warn',

@@ -7,9 +7,11 @@
  */
 import * as z from 'zod/mini';
 import { parseDuration } from '../domain/duration.ts';
+import { parseSize } from '../domain/size.ts';
 import { HIGHEST_PORT, LISTEN_FORM, type ListenAddress, splitListen } from './listen-address.ts';
 
 const DURATION = 'expected a duration such as 30s, 5m, 1h30m or 7d';
+const SIZE = 'expected a size such as 512KiB, 1MiB or 2GiB';
 const LISTEN = 'expected an address such as 127.0.0.1:10777';
 const BASE_URL = 'expected a URL that starts with http:// or https://';
 
@@ -75,6 +77,20 @@ export function durationSetting(options: { readonly min?: string; readonly max?:
       if (ms < min) issues.push({ code: 'custom', message: `must be at least ${options.min ?? '1ms'}`, input: text });
       if (ms > max) issues.push({ code: 'custom', message: `must be at most ${options.max}`, input: text });
       return ms;
+    }),
+  );
+}
+
+/** Size setting: `512KiB`, `1MiB`, `2GiB`, parsed to bytes. */
+export function sizeSetting({ min, max }: { readonly min: string; readonly max: string }) {
+  return z.pipe(
+    z.string(SIZE).check(z.regex(/^\d+(\.\d+)?(B|KiB|MiB|GiB)$/, SIZE)),
+    z.transform((text, { issues }) => {
+      const bytes = parseSize(text)!;
+      const [least, most] = [parseSize(min)!, parseSize(max)!];
+      if (bytes < least) issues.push({ code: 'custom', message: `must be at least ${min}`, input: text });
+      if (bytes > most) issues.push({ code: 'custom', message: `must be at most ${max}`, input: text });
+      return bytes;
     }),
   );
 }

@@ -90,6 +90,18 @@ export const callbacks = family({ heading: 'Callbacks', account: true, source: '
     'Callbacks rejected, by reason: method, unauthorized, signature, replay, malformed, too_large, busy, or failed (they could not be stored).',
     { labels: ['reason'], unit: 'requests' },
   ),
+  opsd_dead_letter_bodies_bytes: gauge(
+    'Stored bytes of kept bodies of dead letters, with their headers. Absent if the account keeps none.',
+    { source: 'ledger' },
+  ),
+  opsd_dead_letter_bodies_not_kept_total: counter(
+    'Bodies of dead letters that were not kept, by reason: too_large, redacted (by the publisher), incomplete (callback), length (not the Content-Length), or key (the key file cannot be used).',
+    { labels: ['reason'], unit: 'items' },
+  ),
+  opsd_dead_letter_bodies_dropped_total: counter(
+    'Kept bodies that were dropped before their dead letters were deleted, by reason: expired, or total (newer ones needed the space).',
+    { labels: ['reason'], source: 'ledger', unit: 'items' },
+  ),
   opsd_policy_triggers_total: counter('Policy runs requested by triggers (alert, callback).', {
     labels: ['policy', 'trigger'],
   }),

@@ -81,6 +81,11 @@ const COUNTS: { readonly [T in OpsEvent['type']]?: CountOf<T> } = {
   },
   'callback.received': ({ account, kind, codeClass }, { families }) =>
     families.add('opsd_callbacks_received_total', { account, kind, code_class: codeClass }),
+  'body.received': ({ account, lack: reason }, { families }) => {
+    if (reason !== undefined) families.add('opsd_dead_letter_bodies_not_kept_total', { account, reason });
+  },
+  'bodies.dropped': ({ account, reason, count }, { families }) =>
+    families.add('opsd_dead_letter_bodies_dropped_total', { account, reason }, count),
 
   'canary.phase': ({ account, canary, phase, durationMs }, { families }) =>
     families.observe('msgsvc_canary_phase_seconds', { account, canary, phase }, durationMs / 1_000),

@@ -68,6 +68,8 @@ export interface MetricsDeps {
   readonly engine: () => Promise<EngineReadings>;
   /** Returns the budgets of all accounts. */
   readonly budgets?: () => Promise<ReadonlyMap<string, AccountBudget>>;
+  /** Returns the bytes of kept bodies of each account that keeps them. */
+  readonly bodyBytes?: () => Promise<ReadonlyMap<string, number>>;
   /** Returns the leases; absent if the daemon does not share its store. */
   readonly leases?: () => LeaseReadings;
   /** Returns the current readings of the store's files. */

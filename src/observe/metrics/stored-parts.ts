@@ -2,6 +2,7 @@
  * Gauges whose facts are in the store: policies, and what the engine reads from its ledger (runs, approvals, caps,
  * pauses, budgets). They are read after a change and on a schedule, never by a scrape.
  */
+import { BODY_LACKS } from '#foundation/domain/dead-letter.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import { RUN_OUTCOMES } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -105,14 +106,17 @@ function policyReader({ families, configuredPolicies, policies }: PartDeps): Rea
   };
 }
 
-function ledgerReader({ configuredPolicies, engine, budgets }: PartDeps): Reader {
+function ledgerReader({ families, configuredPolicies, engine, budgets, bodyBytes }: PartDeps): Reader {
   return async () => {
     const readings = await engine();
     const ofAccounts = (await budgets?.()) ?? new Map();
+    const bodies = (await bodyBytes?.()) ?? new Map<string, number>();
+    for (const account of bodies.keys()) createBodyCounters(account, families);
     return (put) => {
       // Samples of one label set add up, so that a policy without an approval shows 0.
       for (const { account, name: policy } of configuredPolicies) put('opsd_pending_plans', { account, policy }, 0);
       fillEngine(put, readings);
+      for (const [account, bytes] of bodies) put('opsd_dead_letter_bodies_bytes', { account }, bytes);
       for (const [account, { known }] of ofAccounts) {
         if (known === undefined) continue;
         const labels = { account, origin: known.origin };
@@ -121,6 +125,16 @@ function ledgerReader({ configuredPolicies, engine, budgets }: PartDeps): Reader
       }
     };
   };
+}
+
+/** The counters exist before the first event. */
+function createBodyCounters(account: string, families: Families): void {
+  for (const reason of BODY_LACKS) {
+    if (reason !== 'total') families.add('opsd_dead_letter_bodies_not_kept_total', { account, reason }, 0);
+  }
+  for (const reason of ['expired', 'total']) {
+    families.add('opsd_dead_letter_bodies_dropped_total', { account, reason }, 0);
+  }
 }
 
 /** Series of an account: each version is one. */

@@ -11,6 +11,7 @@ import type { BoardReader } from '#observe/observations/board.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import type { Deploys } from '#automate/ledger/deploys.ts';
 import type { History, LineageHistory } from '#automate/ledger/history.ts';
+import type { BodyReads } from '#automate/ledger/kept-bodies.ts';
 import type { StatusReads } from '#automate/ledger/ledger.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
 import type { Reports } from '#automate/ledger/reports.ts';
@@ -36,6 +37,7 @@ export interface LedgerReader
     StatusReads,
     TimelineReader,
     Deploys,
+    BodyReads,
     Pick<History, 'actionsOn' | 'resumedFrom' | 'lineagesOfRuns' | 'stepsOf'>,
     Pick<Raises, 'budgetChangesOf'>,
     Pick<Signals, 'deadLetters'> {

@@ -2,9 +2,17 @@
 import { incidentReason } from '#foundation/domain/incident-reason.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
 import { redact, redactData } from '#foundation/domain/redact.ts';
-import type { DeadLetterList, DeadLetterSample, DeadLetterView, searchDeadLetters } from '../contract/dead-letters.ts';
-import type { QueryOf } from '../contract/route.ts';
+import type { KeptBodies } from '#automate/ledger/kept-bodies.ts';
+import type {
+  DeadLetterList,
+  DeadLetterSample,
+  DeadLetterView,
+  getDeadLetter,
+  searchDeadLetters,
+} from '../contract/dead-letters.ts';
+import type { AnswerOf, QueryOf } from '../contract/route.ts';
 import { HttpError } from '../http/reply.ts';
+import type { ApiContext } from './api-deps.ts';
 import {
   causeOf,
   findDeadLetters,
@@ -12,6 +20,8 @@ import {
   type DeadLetterDeps,
   type FoundDeadLetter,
 } from './dead-letter-query.ts';
+import { fromLedger } from './from-store.ts';
+import { actionView } from './run-views.ts';
 
 export function deadLetterList(deps: DeadLetterDeps, query: QueryOf<typeof searchDeadLetters>): DeadLetterList {
   const { found, ...page } = pageOfDeadLetters(deps, query);
@@ -61,19 +71,43 @@ export function findDeadLetter(deps: DeadLetterDeps, id: string, account?: strin
   return first;
 }
 
-/** Reads body and headers of a dead letter, with at most one request. */
-export async function deadLetterSample(
+/** Reads one dead letter. Body and headers are in the store, or need at most one request. */
+export async function deadLetterDetail(
+  given: Pick<ApiContext, 'deps' | 'signal'>,
+  found: FoundDeadLetter,
+  isBodyWanted: boolean,
+): Promise<AnswerOf<typeof getDeadLetter>> {
+  const { deps, signal } = given;
+  const { account, queue, row } = found;
+  const ofRun = isBodyWanted && queue === 'workflow' ? await sampleOfRun(deps, found, signal) : undefined;
+  const stored = await fromLedger(given, async (ledger) => ({
+    actions: await ledger.actionsOn(account, [row.dlqId]),
+    body: queue === 'message' ? await deps.bodies.state(account, row.dlqId, ledger) : undefined,
+    kept: isBodyWanted && queue === 'message' ? await deps.bodies.read(account, row.dlqId, ledger) : undefined,
+  }));
+  const { kept } = stored;
+  return {
+    at: deps.clock.now(),
+    deadLetter: deadLetterView(deps, found),
+    actions: stored.actions.map(actionView),
+    body: stored.body,
+    sample: kept === undefined ? ofRun : sampleOfMessage(kept),
+  };
+}
+
+async function sampleOfRun(
   deps: DeadLetterDeps,
-  { account, queue, row }: FoundDeadLetter,
+  { account, row }: Extract<FoundDeadLetter, { queue: 'workflow' }>,
   signal: AbortSignal,
 ): Promise<DeadLetterSample> {
-  if (queue === 'message') {
-    return {
-      problem: 'no operation of the service returns a message of the message DLQ; its destination has the body',
-    };
-  }
   const whole = await deps.incidents.readRow(account, row, signal);
   return typeof whole === 'string' ? { problem: whole } : sampleOf(whole);
+}
+
+function sampleOfMessage(read: Awaited<ReturnType<KeptBodies['read']>>): DeadLetterSample {
+  if ('reason' in read) return { problem: read.reason };
+  const { headers, body } = read.kept;
+  return sampleOf({ header: headers, bodyBase64: Buffer.from(body).toString('base64') });
 }
 
 function sampleOf(row: Readonly<Record<string, unknown>>): DeadLetterSample {

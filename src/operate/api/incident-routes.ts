@@ -6,12 +6,11 @@ import * as incidents from '../contract/incidents.ts';
 import { allow } from '../http/access.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
-import { deadLetterList, deadLetterSample, deadLetterView, findDeadLetter } from './dead-letter-views.ts';
+import { deadLetterDetail, deadLetterList, findDeadLetter } from './dead-letter-views.ts';
 import { findIncident, incidentList, incidentView, readIncident } from './incident-views.ts';
-import { fromLedger, fromStore } from './from-store.ts';
+import { fromStore } from './from-store.ts';
 import { implement } from './implement.ts';
 import { knownAccount } from './known-account.ts';
-import { actionView } from './run-views.ts';
 
 const LONGEST_SNOOZE_MS = 90 * 86_400_000;
 
@@ -34,18 +33,10 @@ export const INCIDENT_ROUTES: readonly ApiRoute[] = [
   }),
   implement(letters.searchDeadLetters, ({ deps, query }) => deadLetterList(deps, query)),
   implement(letters.getDeadLetter, async (given) => {
-    const { deps, query, id, signal } = given;
+    const { deps, query, id } = given;
     const isBodyWanted = query.body === 'true';
     if (isBodyWanted) allow(given, 'operator', 'opsd dlq show ID --body');
-    const found = findDeadLetter(deps, id, knownAccount(deps, query.account));
-    const sample = isBodyWanted ? await deadLetterSample(deps, found, signal) : undefined;
-    const actions = await fromLedger(given, (ledger) => ledger.actionsOn(found.account, [id]));
-    return {
-      at: deps.clock.now(),
-      deadLetter: deadLetterView(deps, found),
-      actions: actions.map(actionView),
-      sample,
-    };
+    return deadLetterDetail(given, findDeadLetter(deps, id, knownAccount(deps, query.account)), isBodyWanted);
   }),
 ];
 

@@ -3,6 +3,7 @@ import type { Canaries } from '#foundation/domain/canary.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { AccountBudget } from '#foundation/domain/known-budget.ts';
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
+import type { KeptBodies } from '#automate/ledger/kept-bodies.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
 import type { PolicyMemory } from '#automate/ledger/runs.ts';
 import type { ValueCount } from '../contract/readings.ts';
@@ -13,6 +14,8 @@ import type { FlowControlHistory } from '#observe/observations/flow-control-hist
 
 export interface ReadingPorts {
   readonly flowControlHistory: Pick<FlowControlHistory, 'of' | 'bucketMs'>;
+  /** Bodies of dead letters of messages. */
+  readonly bodies: KeptBodies;
   readonly canaries: Canaries;
   readonly spend: SpendPort;
   readonly audit: Pick<AuditReader, 'search' | 'verify'>;

@@ -63,6 +63,17 @@ export const deadLetter = s.named(
 );
 export type DeadLetterView = s.Infer<typeof deadLetter>;
 
+/** Body that a failure callback brought, if it is kept. */
+const keptBody = s.named(
+  'KeptBody',
+  s.object({
+    size: s.opt(s.integer('Bytes of the body.')),
+    until: s.opt(s.time('End of the body.')),
+    reason: s.opt(s.text('Reason why there is no body, and what to do.')),
+  }),
+);
+export type KeptBodyView = s.Infer<typeof keptBody>;
+
 /** Body and headers of a dead letter, redacted. */
 const sample = s.named(
   'DeadLetterSample',
@@ -128,7 +139,7 @@ export const searchDeadLetters = route('GET /api/v1/dead-letters', {
 });
 export type DeadLetterList = s.Infer<typeof searchDeadLetters.answer>;
 
-/** With `body=true`, at most one request reads body and headers, which may have personal data. */
+/** With `body=true`, the store or at most one request has body and headers, which may have personal data. */
 export const getDeadLetter = route('GET /api/v1/dead-letters/{id}', {
   id: 'getDeadLetter',
   summary: 'One dead letter; its body needs the role operator',
@@ -138,12 +149,14 @@ export const getDeadLetter = route('GET /api/v1/dead-letters/{id}', {
     body: z
       .enum(['true', 'false'], 'must be true or false')
       .exactOptional()
-      .describe('True reads body and headers with one request.'),
+      .describe('True reads body and headers: of a message from the store, of a run with one request.'),
   }),
   answer: s.object({
     at: s.at,
     deadLetter,
     actions: s.listOf(action),
+    // Message DLQ only.
+    body: s.opt(keptBody),
     sample: s.opt(sample),
   }),
   errors: [403, 404],

@@ -1,13 +1,15 @@
 /**
  * Callbacks and failure callbacks of the service (interface, section 6). Their content is a hint: a failure callback
- * adds a dead letter for policies, and triggers the policies that wait for it. Bodies and headers of messages are
- * neither stored nor logged.
+ * adds a dead letter for policies, and triggers the policies that wait for it. Bodies and headers of messages are never
+ * logged, and stored only if the account keeps them.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import { labelsIn } from '#foundation/domain/labels.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { BodyKeeper } from '#automate/ledger/kept-bodies.ts';
+import { sentBody } from './callback-body.ts';
 import { malformed } from './hook-json.ts';
 import type { HookDeps } from './hook-deps.ts';
 
@@ -43,6 +45,8 @@ export interface CallbackRequest {
   readonly headerPrefix: string;
   readonly headers: IncomingHttpHeaders;
   readonly value: unknown;
+  /** Absent if the account keeps no bodies. */
+  readonly bodies?: BodyKeeper;
 }
 
 /**
@@ -56,7 +60,7 @@ export async function takeCallback(deps: HookDeps, request: CallbackRequest): Pr
   const told = dlqId === undefined ? undefined : deadLetterOf(read.data, dlqId, request, deps.clock.now());
   // Canaries trigger no policy and are no incident.
   const deadLetter = told?.labels.includes(CANARY_LABEL) === true ? undefined : told;
-  if (deadLetter !== undefined) await deps.ledger.noteDeadLetter(deadLetter);
+  if (deadLetter !== undefined) await store(deps, deadLetter, request);
   deps.events.emit({
     type: 'callback.received',
     account: request.account,
@@ -64,6 +68,19 @@ export async function takeCallback(deps: HookDeps, request: CallbackRequest): Pr
     codeClass: status === undefined ? 'none' : `${Math.floor(status / 100)}xx`,
   });
   return deadLetter;
+}
+
+/** Stores a dead letter and its body in one durable step. */
+async function store(
+  { ledger, events }: HookDeps,
+  deadLetter: DeadLetter,
+  { bodies, value }: CallbackRequest,
+): Promise<void> {
+  const body = bodies?.pack(sentBody(value, deadLetter, bodies.maxBytes), deadLetter.learnedAt);
+  const { isNewBody, dropped } = await ledger.noteDeadLetter(deadLetter, body);
+  const { account } = deadLetter;
+  if (isNewBody) events.emit({ type: 'body.received', account, lack: body?.lack, problem: body?.problem });
+  if (dropped > 0) events.emit({ type: 'bodies.dropped', account, reason: 'total', count: dropped });
 }
 
 function deadLetterOf(told: Callback, dlqId: string, request: CallbackRequest, now: number): DeadLetter {

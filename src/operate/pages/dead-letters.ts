@@ -3,10 +3,8 @@ import { searchDeadLetters, type DeadLetterList, type DeadLetterView } from '../
 import { DEAD_LETTER_QUEUES } from '#foundation/domain/incident.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import { counted, formatCount } from '../api/format.ts';
-import { deadLetterList, deadLetterSample, deadLetterView, findDeadLetter } from '../api/dead-letter-views.ts';
-import { fromLedger } from '../api/from-store.ts';
+import { deadLetterDetail, deadLetterList, findDeadLetter } from '../api/dead-letter-views.ts';
 import { knownAccount } from '../api/known-account.ts';
-import { actionView } from '../api/run-views.ts';
 import { allow, mayUse } from '../http/access.ts';
 import type { Reply } from '../http/reply.ts';
 import { selectsEverything } from './dead-letter-selection.ts';
@@ -105,21 +103,20 @@ function decision(context: PageContext, { total }: DeadLetterList): Cell {
 
 /** Reading the body sends a request and shows personal data, so it needs the role operator. */
 export async function deadLetterPage(context: PageContext): Promise<Reply> {
-  const { deps, id, signal } = context;
+  const { deps, id } = context;
   const query = queryFilters(context.query);
   const isBodyWanted = query.get('body') === 'true';
   if (isBodyWanted) allow(context, 'operator', 'opsd dlq show ID --body');
   const found = findDeadLetter(deps, id, knownAccount(deps, query.get('account') ?? undefined));
-  const sample = isBodyWanted ? await deadLetterSample(deps, found, signal) : undefined;
-  const deadLetter = deadLetterView(deps, found);
-  const acted = await fromLedger(context, (ledger) => ledger.actionsOn(found.account, [id]));
-  const document = { at: deps.clock.now(), deadLetter, actions: acted.map(actionView), sample };
+  const document = await deadLetterDetail(context, found, isBodyWanted);
+  const { deadLetter, body } = document;
+  const isOfRun = deadLetter.queue === 'workflow';
   const offer =
     mayUse(context, 'operator') &&
-    deadLetter.queue === 'workflow' &&
+    (isOfRun || body?.size !== undefined) &&
     html`<p>
       <a href="${deadLetterPath(deadLetter)}&amp;body=true">Read body and headers</a>
-      <span class="faint">sends one request</span>
+      ${isOfRun && html`<span class="faint">sends one request</span>`}
     </p>`;
   return showPage(context, {
     title: `Dead letter ${deadLetter.id}`,

@@ -1,5 +1,6 @@
 /** One dead letter: its failure, its last response, its body if it was read, and the actions on it. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
+import { formatSize } from '#foundation/domain/size.ts';
 import { actions } from './actions.ts';
 import { incidentPath, messagePath } from '../contract/page-paths.ts';
 import {
@@ -14,29 +15,30 @@ import {
   section,
   sub,
 } from '#foundation/markup/cell.ts';
-import type { DeadLetterSample, DeadLetterView } from '../contract/dead-letters.ts';
+import type { DeadLetterSample, DeadLetterView, KeptBodyView } from '../contract/dead-letters.ts';
 import type { ActionView } from '../contract/policies.ts';
 
 export interface DeadLetterDocument {
   readonly at: number;
   readonly deadLetter: DeadLetterView;
   readonly actions: readonly ActionView[];
+  readonly body?: KeptBodyView | undefined;
   readonly sample?: DeadLetterSample | undefined;
 }
 
 /** @param offer way to read the body, if it was not read */
 export function deadLetterSheet(document: DeadLetterDocument, offer?: Cell): Cell {
-  const { deadLetter, sample, actions: acted, at } = document;
+  const { deadLetter, body, sample, actions: acted, at } = document;
   const { responseText } = deadLetter;
   return [
-    aboutDeadLetter(deadLetter, at),
+    aboutDeadLetter(deadLetter, body, at),
     responseText !== undefined && section('response', 'Last response', blockText(responseText)),
     sample === undefined ? offer : samplePart(sample),
     section('actions', 'Actions of the daemon', actions({ actions: acted }, at)),
   ];
 }
 
-function aboutDeadLetter(view: DeadLetterView, at: number): Facts {
+function aboutDeadLetter(view: DeadLetterView, body: KeptBodyView | undefined, at: number): Facts {
   const { account, incident, workflowRunId, messageId, retried, maxRetries } = view;
   const link = (id: string | undefined) => id !== undefined && idLink(messagePath(id, account), id);
   const most = maxRetries !== undefined && `at most ${formatCount(maxRetries)}`;
@@ -59,6 +61,7 @@ function aboutDeadLetter(view: DeadLetterView, at: number): Facts {
     'Failure function': view.failureFunctionState,
     Retries: retried === undefined ? most : [formatCount(retried), sub(most)],
     Caller: view.callerIp,
+    Body: body?.size === undefined ? body?.reason : [formatSize(body.size), sub(['until ', moment(body.until, at)])],
   });
 }
 

@@ -30,6 +30,14 @@ type Said<T extends OpsEvent['type']> = readonly (readonly [Omit<Extract<OpsEven
 
 /** Every event. A new event does not compile without its line here. */
 const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
+  'body.received': [
+    [{ account, lack: 'key', problem: 'p' }, 'warn'],
+    [{ account, lack: 'redacted' }, 'debug'],
+  ],
+  'bodies.dropped': [
+    [{ account, reason: 'total', count: 1 }, 'warn'],
+    [{ account, reason: 'expired', count: 1 }, 'debug'],
+  ],
   'deploy.reported': [[{ account: 'production', version: 'v42', isRollback: false }, 'info']],
   'alert.unassigned': [[{ receiver: 'opsd', name: 'Down' }, 'warn']],
   'api.request': [[{ ...api, ...sent, code: 200, durationMs: 1, bytes: 1 }, 'debug']],

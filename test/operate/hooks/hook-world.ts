@@ -8,6 +8,7 @@ import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
+import type { NewBody } from '#automate/ledger/kept-bodies.ts';
 import { startHooks, type CallbackHook, type Hooks } from '#operate/hooks/hooks.ts';
 import type { HookDeps } from '#operate/hooks/hook-deps.ts';
 import { ask, type Answer, type Ask } from '../http/world.ts';
@@ -38,6 +39,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
   logEvents(events, logger);
   const alerts: Parameters<HookDeps['ledger']['noteAlert']>[0][] = [];
   const deadLetters: DeadLetter[] = [];
+  const bodies = new Map<string, NewBody>();
   const triggers = new Set<string>();
   const deploys: (Deploy & { readonly waiting: readonly string[] })[] = [];
   const runs: string[] = [];
@@ -61,9 +63,12 @@ export async function hookWorld(options: HookWorldOptions = {}) {
       triggers.add(`${policy} ${account} ${key}`);
       return isNew;
     },
-    async noteDeadLetter(deadLetter) {
+    async noteDeadLetter(deadLetter, body) {
       await check();
+      const isNewBody = body !== undefined && !bodies.has(deadLetter.dlqId);
+      if (isNewBody) bodies.set(deadLetter.dlqId, body);
       deadLetters.push(deadLetter);
+      return { isNewBody, dropped: 0 };
     },
     async recordDeploy({ failed, by: _by, ...deploy }, waiting) {
       await check();
@@ -124,6 +129,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
     said,
     alerts,
     deadLetters,
+    bodies,
     deploys,
     triggers,
     runs,

@@ -1,0 +1,83 @@
+/** Bodies of dead letters: their place, and their end. */
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { BodyFacts, BodyReads, BodyRetention, NewBody } from '#automate/ledger/kept-bodies.ts';
+import { all, each, get, run, withoutNulls, type Nullable, type Work } from './database.ts';
+import type { Journal } from './ledger-journal.ts';
+
+const INSERT = `INSERT INTO dead_letter_bodies
+  (account, dlq_id, at, expires_at, size, bytes, lack, key_id, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (account, dlq_id) DO NOTHING`;
+const TOTAL = 'SELECT sum(bytes) AS bytes FROM dead_letter_bodies WHERE account = ?';
+const OLDEST = `SELECT dlq_id, bytes FROM dead_letter_bodies WHERE account = ? AND bytes > 0 ORDER BY at LIMIT 1`;
+// The row stays until it expires: it has the reason.
+const DROP = `UPDATE dead_letter_bodies SET content = NULL, key_id = NULL, bytes = 0, lack = 'total'
+  WHERE account = ? AND dlq_id = ?`;
+export const DELETE_BODY = 'DELETE FROM dead_letter_bodies WHERE account = ? AND dlq_id = ?';
+
+const FACTS = `SELECT expires_at AS "expiresAt", size, lack, key_id AS "keyId" FROM dead_letter_bodies
+  WHERE account = ? AND dlq_id = ?`;
+const CONTENT = 'SELECT content FROM dead_letter_bodies WHERE account = ? AND dlq_id = ?';
+
+const RETAIN = `UPDATE dead_letter_bodies SET expires_at = at + ?2 WHERE account = ?1 AND expires_at <> at + ?2`;
+/** Rows of a batch, which others wait for. */
+const BATCH = 500;
+const EXPIRED = `SELECT account, dlq_id, bytes FROM dead_letter_bodies WHERE expires_at <= ? LIMIT ${BATCH}`;
+const BYTES = 'SELECT account, sum(bytes) AS bytes FROM dead_letter_bodies GROUP BY account';
+
+/** Stores a body, and drops the oldest ones of the account beyond its limit. */
+export function* insertBody(
+  { account, dlqId, learnedAt }: DeadLetter,
+  { expiresAt, size, lack, keyId, content, maxTotal }: NewBody,
+): Work<{ readonly isNewBody: boolean; readonly dropped: number }> {
+  const place = [account, dlqId, learnedAt, expiresAt] as const;
+  const about = [size, content?.length ?? 0, lack ?? null, keyId ?? null] as const;
+  const isNewBody = (yield* run(INSERT, ...place, ...about, content ?? null)) > 0;
+  return { isNewBody, dropped: yield* dropOldest(account, maxTotal) };
+}
+
+/** Drops the oldest contents of an account beyond its limit, at most a batch. @returns their number */
+function* dropOldest(account: string, maxTotal: number): Work<number> {
+  let excess = Number((yield* get(TOTAL, account))?.['bytes'] ?? 0) - maxTotal;
+  let dropped = 0;
+  while (excess > 0 && dropped < BATCH) {
+    const oldest = yield* get<{ readonly dlq_id: string; readonly bytes: number }>(OLDEST, account);
+    if (oldest === undefined) break;
+    yield* run(DROP, account, oldest.dlq_id);
+    excess -= oldest.bytes;
+    dropped += 1;
+  }
+  return dropped;
+}
+
+export function createBodies({ database }: Journal): BodyReads & BodyRetention {
+  return {
+    async bodyFacts(account, dlqId) {
+      const row = await database.read(get<Nullable<BodyFacts>>(FACTS, account, dlqId));
+      return row && withoutNulls<BodyFacts>(row);
+    },
+    async bodyContent(account, dlqId) {
+      const content = (await database.read(get(CONTENT, account, dlqId)))?.['content'];
+      return content instanceof Uint8Array ? content : undefined;
+    },
+    retainBodies: (account, { keep, maxTotal }) =>
+      database.transaction(function* () {
+        yield* run(RETAIN, account, keep);
+        return yield* dropOldest(account, maxTotal);
+      }, account),
+    endBodies: (now) =>
+      database.transaction(function* () {
+        const rows = yield* all<{ readonly account: string; readonly dlq_id: string; readonly bytes: number }>(
+          EXPIRED,
+          now,
+        );
+        yield* each(DELETE_BODY, rows, ({ account, dlq_id: dlqId }) => [account, dlqId]);
+        const ended = new Map<string, number>();
+        for (const { account, bytes } of rows) if (bytes > 0) ended.set(account, (ended.get(account) ?? 0) + 1);
+        return { ended, more: rows.length === BATCH };
+      }),
+    async bodyBytes() {
+      const rows = await database.read(all<{ readonly account: string; readonly bytes: number }>(BYTES));
+      return new Map(rows.map(({ account, bytes }) => [account, bytes]));
+    },
+  };
+}
