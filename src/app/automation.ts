@@ -12,6 +12,8 @@ import type { StatusReads } from '#automate/ledger/ledger.ts';
 import { fileSwitch } from '#foundation/platform/file-switch.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import type { Policy } from '#automate/policies/policy.ts';
+import { createKeptBodies } from '#storage/kept-bodies.ts';
+import { bodySettings, failureCallbacks } from './bodies.ts';
 import type { GenerationBase } from './generation-base.ts';
 import type { LateRun } from './options.ts';
 import type { ReloadState } from './reloader.ts';
@@ -133,6 +135,7 @@ function engineOf(base: GenerationBase, { facts, compiled, runSoon }: PolicyPart
   const { env, reload, settleMs, pace } = base.options;
   const { killSwitchFile } = config.engine;
   const path = config.storage.sqlite?.path ?? ':memory:';
+  const bodies = createKeptBodies(bodySettings(config.accounts, events), clock);
   return createEngine({
     policies: compiled,
     settings: config.engine,
@@ -142,9 +145,12 @@ function engineOf(base: GenerationBase, { facts, compiled, runSoon }: PolicyPart
         return [name, { mode, accountId, dlqRetentionMs, priceUsdPer100kMessages }];
       }),
     ),
+    bodies,
     actions: createActions(accounts.clients, {
       clock,
       events,
+      bodies: (account, dlqId) => bodies.read(account, dlqId, ledger),
+      failureCallbacks: failureCallbacks(config, events),
       accountIds: new Map(
         accounts.connections.flatMap(({ target: { account, accountId } }) =>
           accountId === undefined ? [] : [[account, accountId] as const],

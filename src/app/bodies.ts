@@ -4,6 +4,7 @@ import type { EventBus } from '#foundation/events/events.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import type { BodyRetention } from '#automate/ledger/kept-bodies.ts';
+import type { FailureCallback } from '#service/api.ts';
 import type { BodySettings } from '#storage/kept-bodies.ts';
 import type { GenerationBase } from './generation-base.ts';
 import { credentialOf } from './credentials.ts';
@@ -33,6 +34,19 @@ export function bodySettings(accounts: readonly Account[], events: EventBus): Re
         ...(keyFile !== undefined && { keys: keys() }),
       }));
       return [[name, settings] as const];
+    }),
+  );
+}
+
+/** Returns where the service reports the failure of a message to this daemon, by account, with its token of now. */
+export function failureCallbacks({ hooks }: Config, events: EventBus): ReadonlyMap<string, () => FailureCallback> {
+  return new Map(
+    Object.entries(hooks.callbacks).flatMap(([account, { token, tokenFile, url: own }]) => {
+      const url = own ?? (hooks.publicUrl && `${hooks.publicUrl.replace(/\/$/, '')}/hooks/callbacks/${account}`);
+      if (url === undefined) return [];
+      const secret = credentialOf(events, { account, credential: 'hooks.callbacks.token' }, token, tokenFile);
+      const forward = () => ({ Authorization: `Bearer ${secret.reveal().split('\n', 1)[0]!.trim()}` });
+      return [[account, () => ({ url, forward: forward() })] as const];
     }),
   );
 }

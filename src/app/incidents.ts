@@ -151,8 +151,7 @@ function selectedBy(
   const retention = deps.whole.accounts.find(({ name }) => name === account)?.limits.dlqRetention;
 
   function selects(policy: Policy): number {
-    const { action } = policy;
-    if (action.type === 'message-dlq.delete' && 'missed' in policy) {
+    if ('missed' in policy) {
       return deadLetters.filter(
         (deadLetter) =>
           policy.missed(deadLetter, now) === undefined && policy.where.evaluate({ deadLetter, now }) === 'match',

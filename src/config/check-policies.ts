@@ -235,13 +235,22 @@ function neverTold(policy: Place, config: Place): Fault[] {
       warn(expression, message, 'add hooks.alertmanager');
     }
   }
+  const type = valueAt(policy, ['action', 'type']);
+  const accounts = itemsAt(config, 'accounts').filter((one) => valueAt(one, ['name']) === account);
+  if (
+    type === 'message-dlq.republish' &&
+    accounts.every((one) => placeAt(one, ['deadLetters', 'bodies']) === undefined)
+  ) {
+    const message = 'never acts: the account keeps no bodies of failed messages';
+    warn(placeAt(policy, ['action', 'type']), message, `add deadLetters.bodies to account ${account}`);
+  }
   if (hasCallbacks) return faults;
   warn(
     placeAt(policy, ['on', 'failureCallback']),
     'no trigger: no hook receives callbacks of this account',
     addCallbacks,
   );
-  if (valueAt(policy, ['action', 'type']) === 'message-dlq.delete') {
+  if (type === 'message-dlq.republish' || type === 'message-dlq.delete') {
     const message = 'never matches: the ids of dead messages come only from failure callbacks';
     warn(placeAt(policy, ['action', 'type']), message, addCallbacks);
   }

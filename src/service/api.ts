@@ -103,6 +103,28 @@ export interface PublishRequest extends DeliveryRequest {
   readonly flowControl?: FlowControl;
 }
 
+/** Message as its failure callback reported it. */
+export interface CarriedMessage {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  readonly body: Uint8Array;
+}
+
+/** Place where the service reports a failure, with headers for it. */
+export interface FailureCallback {
+  readonly url: string;
+  readonly forward: Readonly<Record<string, string>>;
+}
+
+export interface PublishAgain {
+  readonly labels: NonEmpty<string>;
+  readonly retries: number;
+  readonly deduplicationId: string;
+  /** For a message that names none of its own. */
+  readonly failureCallback?: FailureCallback;
+}
+
 export interface TriggerRequest extends DeliveryRequest {
   readonly workflowUrl: string;
 }
@@ -133,6 +155,8 @@ export interface MessageApi {
   listLogs(query: LogQuery, call: CallOptions): Promise<LogPage>;
   /** Publishes a message. Returns one result, or one per endpoint of a URL Group. */
   publish(request: PublishRequest, call: CallOptions): Promise<readonly PublishResult[]>;
+  /** Publishes a message again: to its URL, with its method, forwarded headers and body. */
+  publishAgain(message: CarriedMessage, again: PublishAgain, call: CallOptions): Promise<readonly PublishResult[]>;
   trigger(request: TriggerRequest, call: CallOptions): Promise<WorkflowRun>;
   listWorkflowDlq(query: WorkflowDlqQuery, call: CallOptions): Promise<Page<WorkflowDlqEntry>>;
   /**

@@ -16,6 +16,7 @@ import {
   parseWorkflowDlqPage,
 } from './parse/workflow-dlq.ts';
 import { pathSegment } from './path.ts';
+import { publishAgainRequest } from './publish-again.ts';
 import { callRequest, type OperationRequest } from './request.ts';
 import { InvalidRequestError } from './service-error.ts';
 import type { WireNames } from './wire-names.ts';
@@ -37,6 +38,11 @@ export function createMessageApi(connection: ApiConnection, names: WireNames): M
     async publish({ queue, flowControl, ...given }, { signal }) {
       const asked = request('publish', { ...given, ...(flowControl && flowValues('publish', flowControl)) });
       const call = { ...(queue === undefined ? asked : enqueued(asked, queue)), parse: parsePublish };
+      return (await connection.write(call, signal)).value;
+    },
+
+    async publishAgain(message, again, { signal }) {
+      const call = { ...publishAgainRequest(message, again, names), parse: parsePublish };
       return (await connection.write(call, signal)).value;
     },
 

@@ -15,7 +15,7 @@ export interface OperationRequest {
   readonly shownPath: string;
   /** Headers by their name on the wire. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
   /** Texts that must not appear in a message. */
   readonly hidden: readonly string[];
 }

@@ -62,11 +62,22 @@ interface Found {
 }
 
 export function createKeptBodies(settings: ReadonlyMap<string, BodySettings>, clock: Pick<Clock, 'now'>): KeptBodies {
-  /** Finds a body that can be opened, without reading it. */
-  async function find(account: string, dlqId: string, ledger: BodyReads): Promise<Found | NoBody> {
+  /** Finds bodies that can be opened, without reading them. */
+  async function findAll(
+    account: string,
+    dlqIds: readonly string[],
+    ledger: BodyReads,
+  ): Promise<ReadonlyMap<string, Found | NoBody>> {
     const known = settings.get(account);
-    if (known === undefined) return { reason: `Bodies of ${account} are not kept: ${SWITCH_ON}.` };
-    const facts = await ledger.bodyFacts(account, dlqId);
+    if (known === undefined) {
+      const off = { reason: `Bodies of ${account} are not kept: ${SWITCH_ON}.` };
+      return new Map(dlqIds.map((dlqId) => [dlqId, off]));
+    }
+    const facts = await ledger.bodyFacts(account, dlqIds);
+    return new Map(dlqIds.map((dlqId) => [dlqId, found(known, facts.get(dlqId))]));
+  }
+
+  function found(known: BodySettings, facts: BodyFacts | undefined): Found | NoBody {
     if (facts === undefined || facts.expiresAt <= clock.now()) return goneOf(known);
     const { lack, keyId, size, expiresAt: until } = facts;
     if (lack !== undefined) return { reason: LACKS[lack](facts, known) };
@@ -82,12 +93,14 @@ export function createKeptBodies(settings: ReadonlyMap<string, BodySettings>, cl
   }
 
   return {
-    async state(...place) {
-      const found = await find(...place);
-      return 'reason' in found ? found : { size: found.size, until: found.until };
+    async states(account, dlqIds, ledger) {
+      const all = await findAll(account, dlqIds, ledger);
+      return new Map(
+        [...all].map(([dlqId, one]) => [dlqId, 'reason' in one ? one : { size: one.size, until: one.until }]),
+      );
     },
     async read(account, dlqId, ledger) {
-      const found = await find(account, dlqId, ledger);
+      const found = (await findAll(account, [dlqId], ledger)).get(dlqId)!;
       if ('reason' in found) return found;
       const content = await ledger.bodyContent(account, dlqId);
       // Dropped since.

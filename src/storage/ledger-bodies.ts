@@ -14,8 +14,6 @@ const DROP = `UPDATE dead_letter_bodies SET content = NULL, key_id = NULL, bytes
   WHERE account = ? AND dlq_id = ?`;
 export const DELETE_BODY = 'DELETE FROM dead_letter_bodies WHERE account = ? AND dlq_id = ?';
 
-const FACTS = `SELECT expires_at AS "expiresAt", size, lack, key_id AS "keyId" FROM dead_letter_bodies
-  WHERE account = ? AND dlq_id = ?`;
 const CONTENT = 'SELECT content FROM dead_letter_bodies WHERE account = ? AND dlq_id = ?';
 
 const RETAIN = `UPDATE dead_letter_bodies SET expires_at = at + ?2 WHERE account = ?1 AND expires_at <> at + ?2`;
@@ -50,10 +48,14 @@ function* dropOldest(account: string, maxTotal: number): Work<number> {
 }
 
 export function createBodies({ database }: Journal): BodyReads & BodyRetention {
+  const { members } = database.dialect;
+  const facts = `SELECT dlq_id AS "dlqId", expires_at AS "expiresAt", size, lack, key_id AS "keyId"
+    FROM dead_letter_bodies WHERE account = ?1 AND dlq_id IN ${members('?2')}`;
   return {
-    async bodyFacts(account, dlqId) {
-      const row = await database.read(get<Nullable<BodyFacts>>(FACTS, account, dlqId));
-      return row && withoutNulls<BodyFacts>(row);
+    async bodyFacts(account, dlqIds) {
+      type FactsRow = BodyFacts & { readonly dlqId: string };
+      const rows = await database.read(all<Nullable<FactsRow>>(facts, account, JSON.stringify(dlqIds)));
+      return new Map(rows.map((row) => [row.dlqId, withoutNulls<FactsRow>(row)]));
     },
     async bodyContent(account, dlqId) {
       const content = (await database.read(get(CONTENT, account, dlqId)))?.['content'];

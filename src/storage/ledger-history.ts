@@ -36,7 +36,7 @@ export const historyQueries = ({ members, wanted, jsonNumber }: Dialect) => ({
     FROM ${wanted('?2')} CROSS JOIN intents
     WHERE account = ?1 AND lineage = wanted.value AND active = 1 GROUP BY lineage`,
   resumes: `SELECT lineage, target AS "dlqId", at, ${jsonNumber('proposal', 'failedAt')} AS "failedAt" FROM intents
-    WHERE account = ?1 AND lineage IN ${members('?2')} AND active = 1 AND action = 'workflow-dlq.resume'`,
+    WHERE account = ?1 AND lineage IN ${members('?2')} AND active = 1 AND action IN ('workflow-dlq.resume', 'message-dlq.republish')`,
   steps: `SELECT n.campaign, n.step, min(i.at) AS at, count(*) AS sent
     FROM ${newestOf(members('?2'))} n JOIN intents i ON i.id = n.id
     WHERE i.account = ?1 GROUP BY n.campaign, n.step ORDER BY min(i.at), n.campaign, n.step`,

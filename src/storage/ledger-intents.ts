@@ -14,7 +14,7 @@ import { ACTIONS, actionRows } from './ledger-rows.ts';
 import type { StoreTrust } from './ledger-trust.ts';
 
 /** Outcomes that a later reading will replace. */
-const OPEN_OUTCOMES: ReadonlySet<ActionOutcome> = new Set(['accepted', 'unknown']);
+const OPEN_OUTCOMES: ReadonlySet<ActionOutcome> = new Set(['accepted', 'delivered', 'unknown']);
 
 /** Outcomes that prove that the action had no effect. */
 const WITHOUT_EFFECT: ReadonlySet<ActionOutcome> = new Set(['rejected', 'confirmed_not_applied']);
@@ -91,7 +91,7 @@ export function createIntents({ database, epoch, write }: Journal, { caps, trust
         const refused = yield* objection(proposal, at, { limits, premises });
         if (refused !== undefined) return refused;
         const { policy, account, action, target, group, items } = proposal;
-        const campaign = action === 'workflow-dlq.resume' ? proposal.campaign : undefined;
+        const campaign = 'campaign' in proposal ? proposal.campaign : undefined;
         const row = yield* get(
           INSERT,
           runId,
@@ -198,6 +198,10 @@ function told(proposal: Proposal): Omit<AuditEntry, 'type'> {
     case 'workflow-dlq.resume': {
       const { workflowRunId, lineage, attempt, campaign } = proposal;
       return { ...common, workflowRunId, lineage, attempt, campaign: campaign?.id, step: campaign?.step };
+    }
+    case 'message-dlq.republish': {
+      const { messageId, lineage, attempt, campaign, size } = proposal;
+      return { ...common, messageId, lineage, attempt, campaign: campaign?.id, step: campaign?.step, size };
     }
     case 'workflow-dlq.delete':
       return { ...common, workflowRunId: proposal.workflowRunId, lineage: proposal.lineage };

@@ -11,7 +11,8 @@ export const usageQueries = ({ jsonNumber }: Dialect) => ({
     EXISTS (SELECT 1 FROM outcomes WHERE intent_id = i.id AND outcome IN ('unknown', 'unresolvable'))`,
   // A run without configured retries has the service's default number.
   resumedTries: `SELECT coalesce(sum(1 + coalesce(${jsonNumber('proposal', 'retries')}, 3)), 0) AS tries FROM intents
-    WHERE at > ? AND account = ? AND action = 'workflow-dlq.resume' AND active = 1`,
+    WHERE at > ? AND account = ? AND active = 1
+      AND action IN ('workflow-dlq.resume', 'message-dlq.republish')`,
 });
 
 /** @param mustBeAdopted reason why actions that the store does not have may have used up every window */

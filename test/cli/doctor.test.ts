@@ -157,6 +157,28 @@ test('the store is opened read-only, and other users must not read it', async ()
   ]);
 });
 
+test('keys of bodies must be usable, and bodies in clear are a finding', async () => {
+  const { url } = await testEmulator();
+  const file = join(tempDir(), 'key');
+  const config = (bodies: string) => configOf(url, '', `    deadLetters: { bodies: ${bodies} }\n`);
+  expect(await findings(config('{}'))).toMatchObject([
+    { check: 'bodies', subject: 'main', result: 'bodies and headers of messages are stored in clear' },
+  ]);
+  const [one, two] = ['ab'.repeat(32), Buffer.alloc(32, 7).toString('base64')];
+  writeFileSync(file, `${one}\n${two}\n`);
+  const sealed = config(`{ keyFile: "${file}" }`);
+  expect(await findings(sealed)).toEqual([]);
+  const { stdout } = await doctor(sealed);
+  expect(stdout).toMatch(/✓ bodies {9}main: sealed with key [0-9a-f]{8}, also opens [0-9a-f]{8}/);
+  expect(stdout).not.toContain(one);
+  // A file that became invalid is a problem of the configuration.
+  writeFileSync(file, `${one}\ns3cr3t\n`);
+  const [broken] = await findings(sealed);
+  expect(broken).toMatchObject({ check: 'configuration' });
+  expect(JSON.stringify(broken)).toContain('line 2 is no key');
+  expect(JSON.stringify(broken)).not.toContain('s3cr3t');
+});
+
 test('an invalid configuration is a finding', async () => {
   const file = join(tempDir(), 'opsd.yaml');
   writeFileSync(file, 'accounts: [{ name: main }]\n');

@@ -2,7 +2,15 @@
  * A workflow DLQ behind the client's port. It lists by pages, resumes by id, and fails as configured. It records its
  * effects, whatever it responds.
  */
-import type { Page, ResumeOverrides, ServiceClient, WholeWorkflowDlqEntry, WorkflowDlqQuery } from '#service/api.ts';
+import type {
+  CarriedMessage,
+  Page,
+  PublishAgain,
+  ResumeOverrides,
+  ServiceClient,
+  WholeWorkflowDlqEntry,
+  WorkflowDlqQuery,
+} from '#service/api.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -24,6 +32,13 @@ export type ResumeAnswer =
   | 'lease';
 
 const LATE_MS = 60_000;
+const DEDUPLICATED_MS = 600_000;
+
+/** Message that the service took, once for each deduplication id. */
+export interface PublishedAgain extends CarriedMessage, PublishAgain {
+  readonly messageId: string;
+  readonly at: number;
+}
 
 export interface ResumeSent {
   readonly dlqIds: readonly string[];
@@ -51,6 +66,13 @@ export class FakeDlq {
   repeatRows = false;
   /** Entries of the message log, and whether it can be read. */
   readonly log: LogEntry[] = [];
+  /** True if the log has more pages, as that of a service that ignores a filter. */
+  hasMoreLog = false;
+  readonly published: PublishedAgain[] = [];
+  /** Number of requests to publish, whatever became of them. */
+  publishes = 0;
+  /** Responses of the next publishes. */
+  publishAnswers: ('good' | 'lost' | 'never_arrived' | 'refused')[] = [];
   failsLog = false;
   droppedRows = 0;
   clockSkewMs = 0;
@@ -120,10 +142,11 @@ export class FakeDlq {
     const message = {
       listLogs: async () => {
         if (this.failsLog) throw failure('server_error', 'possible', 'the service failed');
-        return { value: this.log, dropped: 0 };
+        return { value: this.log, dropped: 0, ...(this.hasMoreLog && { cursor: 'more' }) };
       },
       listWorkflowDlq: (query: WorkflowDlqQuery, call: { signal: AbortSignal }) => this.#list(query, call.signal),
       ...(this.showsWhole && { listWholeWorkflowDlq: async (query: WorkflowDlqQuery) => this.#listWhole(query) }),
+      publishAgain: async (message: CarriedMessage, again: PublishAgain) => this.#publish(message, again),
       resumeWorkflowDlq: (ids: readonly string[], overrides: ResumeOverrides) => this.#resume(ids, overrides),
       deleteWorkflowDlq: async (ids: readonly string[]) => this.#delete(ids),
       deleteDlq: async (what: PruneQuery) => this.#deleteMessages(what),
@@ -147,6 +170,21 @@ export class FakeDlq {
     this.messages -= done;
     this.#lose();
     return { deleted: done + this.surplus };
+  }
+
+  #publish(message: CarriedMessage, again: PublishAgain): readonly { messageId: string; deduplicated: boolean }[] {
+    this.publishes += 1;
+    const answer = this.publishAnswers.shift() ?? 'good';
+    if (answer === 'never_arrived') throw lost();
+    if (answer === 'refused') throw failure('client_error', 'none', 'refused');
+    const at = this.#clock.now();
+    const before = this.published.find(
+      (one) => one.deduplicationId === again.deduplicationId && at - one.at < DEDUPLICATED_MS,
+    );
+    const messageId = before?.messageId ?? `msg-again-${this.published.length}`;
+    if (before === undefined) this.published.push({ ...message, ...again, messageId, at });
+    if (answer === 'lost') throw lost();
+    return [{ messageId, deduplicated: before !== undefined }];
   }
 
   #listWhole(query: WorkflowDlqQuery): Page<WholeWorkflowDlqEntry> {

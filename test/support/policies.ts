@@ -1,5 +1,5 @@
 /**
- * Builds any of the five policies from the settings that matter to a test. All others have defaults or harmless values.
+ * Builds any of the six policies from the settings that matter to a test. All others have defaults or harmless values.
  */
 import type { ActionType } from '#foundation/domain/plan.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
@@ -18,6 +18,7 @@ const BASE: Readonly<Record<ActionType, Mapping>> = {
     action: { archive: { dir: '/tmp/archive' } },
     every: '5m',
   },
+  'message-dlq.republish': { select: { resource: 'message-dlq' } },
   'message-dlq.delete': { select: { resource: 'message-dlq' }, where: 'entry.cause == "permanent"', every: '5m' },
   'message-dlq.prune': {
     select: { resource: 'message-dlq', failedBefore: '14d', anyLabel: ['newsletter'] },

@@ -7,6 +7,7 @@ export interface WireRequest {
   readonly method: string;
   /** Path and query as received. */
   readonly url: string;
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Buffer | string;
 }
 
@@ -45,11 +46,19 @@ export function brokenRules(request: WireRequest, facts: WireFacts): string[] {
 
 type Parameters = readonly (readonly [name: string, value: string])[];
 
-function rulesOf({ method, body }: WireRequest, path: string, query: Parameters, facts: WireFacts): string[] {
+function rulesOf(
+  { method, headers = {}, body }: WireRequest,
+  path: string,
+  query: Parameters,
+  facts: WireFacts,
+): string[] {
   if (method === 'POST' && path === '/v2/workflows/dlq/resume') return onlyOneId(query);
   if (method === 'DELETE' && path === '/v2/workflows/dlq') return onlyOneId(query);
   if (method === 'DELETE' && path === '/v2/dlq') {
     return query.some(([name]) => name === 'dlqIds') ? onlyOneId(query) : boundedPrune(query, facts);
+  }
+  if (method === 'POST' && /^\/v2\/publish\/https?:\/\/./.test(path)) {
+    return /^opsd-[0-9a-f]{40}$/.test(String(headers['svc-deduplication-id'])) ? [] : ['a publish without its own id'];
   }
   if (method === 'PATCH' && /^\/v2\/msgsvc\/update-budget\/[^/]+$/.test(path)) return raise(body, query, facts);
   return ['no policy sends this'];

@@ -2,7 +2,7 @@
  * Actions: each one describes its request first, sends it once, and returns the outcome. The request is complete before
  * anything is sent, and nothing is added afterwards.
  */
-import type { DlqFilter, ResumeOverrides } from '#service/api.ts';
+import type { DlqFilter, NonEmpty, ResumeOverrides } from '#service/api.ts';
 
 export interface ResumeRequest {
   readonly operation: 'resume-workflow-dlq';
@@ -24,6 +24,17 @@ export interface PruneRequest {
   readonly dlqIds?: never;
 }
 
+/** Publishes the kept body of a dead letter. The body is read when it is sent. */
+export interface RepublishRequest {
+  readonly operation: 'publish';
+  readonly account: string;
+  readonly dlqIds: readonly [string];
+  readonly labels: NonEmpty<string>;
+  readonly retries: number;
+  /** The same for each repetition of the action: the service ignores all but the first within ten minutes. */
+  readonly deduplicationId: string;
+}
+
 export interface BudgetRequest {
   readonly operation: 'update-budget';
   readonly account: string;
@@ -35,6 +46,7 @@ export interface BudgetRequest {
 
 export type ActionRequest =
   | ResumeRequest
+  | RepublishRequest
   | DeleteRequest<'delete-workflow-dlq'>
   | DeleteRequest<'delete-dlq'>
   | PruneRequest

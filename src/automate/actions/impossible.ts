@@ -7,7 +7,7 @@ import { isPrune, type ActionRequest, type BudgetRequest, type PruneRequest } fr
 
 const HOUR_MS = 3_600_000;
 const MAX_COUNT = 100;
-const BY_ID: ReadonlySet<string> = new Set(['resume-workflow-dlq', 'delete-workflow-dlq', 'delete-dlq']);
+const BY_ID: ReadonlySet<string> = new Set(['resume-workflow-dlq', 'publish', 'delete-workflow-dlq', 'delete-dlq']);
 const BUDGET = { min: 20, max: 10_000 };
 
 /** @returns the error in a request; undefined if it may be sent */
@@ -15,9 +15,15 @@ export function impossible(request: ActionRequest, now: number): string | undefi
   if (isPrune(request)) return impossiblePrune(request, now);
   if (request.operation === 'update-budget') return impossibleBudget(request);
   if (!BY_ID.has(request.operation)) return 'no action sends this operation';
-  const { dlqIds, overrides } = request as { readonly dlqIds: unknown; readonly overrides?: unknown };
+  const { dlqIds, overrides, deduplicationId } = request as {
+    readonly dlqIds: unknown;
+    readonly overrides?: unknown;
+    readonly deduplicationId?: unknown;
+  };
   if (request.operation === 'resume-workflow-dlq' && typeof overrides !== 'object')
     return 'a resume must have overrides';
+  if (request.operation === 'publish' && !/^opsd-[0-9a-f]{40}$/.test(String(deduplicationId)))
+    return 'a publish must have an id that the daemon made from its dead letter';
   if (!Array.isArray(dlqIds) || dlqIds.length !== 1) return 'a request must have exactly one dlqId';
   const fault = filterFault(dlqIds[0]);
   return fault === undefined ? undefined : `the dlqId ${fault}`;

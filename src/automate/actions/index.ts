@@ -1,5 +1,5 @@
 /** Actions of the engine on the service. The engine has no other access to the service. */
-import type { ServiceClient, WorkflowDlqFilter } from '#service/api.ts';
+import type { FailureCallback, LogQuery, ServiceClient, WorkflowDlqFilter } from '#service/api.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { Proposal } from '#foundation/domain/plan.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -8,7 +8,7 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { ActionRequest, ActResult } from './action.ts';
 import { failedCall, refusedUnsent } from './failed-call.ts';
 import { impossible } from './impossible.ts';
-import { describeRequest, sendAction } from './requests.ts';
+import { describeRequest, sendAction, type ActionPlace } from './requests.ts';
 import { archiveEntry, type ArchiveSettings } from './workflow-dlq-archive.ts';
 import { listWorkflowDlq, type WorkflowDlqListing } from './workflow-dlq-list.ts';
 
@@ -27,6 +27,21 @@ export interface Actions {
    * rejects.
    */
   findMessage(account: string, messageId: string, signal: AbortSignal): Promise<LogEntry | string | undefined>;
+  /**
+   * Returns a message with the id or the label, and its end if the log shows one: undefined if the log has none, a text if
+   * it cannot be read. Never rejects.
+   */
+  findEnd(
+    account: string,
+    message: { readonly messageId: string } | { readonly label: string; readonly fromDate: number },
+    signal: AbortSignal,
+  ): Promise<FoundMessage | string | undefined>;
+  /** Returns the time of the last delivered message of a schedule, -Infinity if there is none. Never rejects. */
+  lastDelivered(
+    account: string,
+    of: { readonly scheduleId: string; readonly fromDate: number },
+    signal: AbortSignal,
+  ): Promise<number | string>;
   /** Returns the request that `act` would send for a proposal. Sends nothing. */
   describe(proposal: Proposal, options: { readonly instance: string }): ActionRequest;
   /**
@@ -51,8 +66,18 @@ export interface ActionsDeps {
   readonly events: EventBus;
   /** Ids in the management API of the accounts that have one, by name. */
   readonly accountIds: ReadonlyMap<string, string>;
+  /** Kept bodies of dead letters. Without them, no message is published again. */
+  readonly bodies?: ActionPlace['bodies'];
+  /** Places where the service reports failures to this daemon, by account. */
+  readonly failureCallbacks?: ReadonlyMap<string, () => FailureCallback>;
   /** Maximum number of pages of 100 entries in one listing. */
   readonly maxPages?: number;
+}
+
+/** Message in the log. Without `end` it is not known to have ended. */
+export interface FoundMessage {
+  readonly messageId: string;
+  readonly end?: 'delivered' | 'failed';
 }
 
 const MAX_PAGES = 2_000;
@@ -64,6 +89,8 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
     list: (account, filter, signal) => listWorkflowDlq(clients.get(account), filter, signal, options),
     hear: (account, signal) => hear(clients.get(account), { accountId: deps.accountIds.get(account), signal }),
     findMessage: (account, messageId, signal) => findMessage(clients.get(account), messageId, signal),
+    findEnd: (account, message, signal) => findEnd(clients.get(account), message, signal),
+    lastDelivered: (account, of, signal) => lastDelivered(clients.get(account), of, signal),
     describe: describeRequest,
     async prepare(proposal, { archive }, signal) {
       if (proposal.action !== 'workflow-dlq.delete') return undefined;
@@ -74,7 +101,12 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
       try {
         const wrong = impossible(request, deps.clock.now());
         if (wrong !== undefined) return refusedUnsent(`${wrong}; nothing was sent`);
-        return await sendAction(request, clients.get(request.account), deps.accountIds.get(request.account));
+        const { account } = request;
+        return await sendAction(request, clients.get(account), {
+          accountId: deps.accountIds.get(account),
+          bodies: deps.bodies,
+          failureCallback: deps.failureCallbacks?.get(account),
+        });
       } catch (error) {
         return failedCall(error);
       }
@@ -99,12 +131,54 @@ async function findMessage(
   messageId: string,
   signal: AbortSignal,
 ): Promise<LogEntry | string | undefined> {
+  // The service may ignore the filter.
+  const entries = await logOf(client, { messageId }, (entry) => entry.messageId === messageId, signal);
+  if (typeof entries === 'string') return entries;
+  return entries?.find(({ workflowRunId }) => workflowRunId !== undefined) ?? entries?.[0];
+}
+
+async function findEnd(
+  client: ServiceClient | undefined,
+  of: { readonly messageId?: string; readonly label?: string; readonly fromDate?: number },
+  signal: AbortSignal,
+): Promise<FoundMessage | string | undefined> {
+  const { messageId: id, label, ...dates } = of;
+  const query = label === undefined ? { messageId: id } : { ...dates, label: [label] as const };
+  const isMeant = ({ messageId, labels }: LogEntry): boolean => messageId === id || labels.some((one) => one === label);
+  const entries = await logOf(client, query, isMeant, signal);
+  if (typeof entries === 'string') return entries;
+  const [first] = entries ?? [];
+  if (first === undefined) return undefined;
+  const has = (...states: readonly LogEntry['state'][]): boolean =>
+    entries!.some(({ state }) => states.includes(state ?? 'CREATED'));
+  const end = has('DELIVERED') ? 'delivered' : has('FAILED', 'CANCELLED') ? 'failed' : undefined;
+  return { messageId: first.messageId, end };
+}
+
+async function lastDelivered(
+  client: ServiceClient | undefined,
+  of: { readonly scheduleId: string; readonly fromDate: number },
+  signal: AbortSignal,
+): Promise<number | string> {
+  const isMeant = ({ scheduleId, state }: LogEntry): boolean => scheduleId === of.scheduleId && state === 'DELIVERED';
+  const entries = await logOf(client, { ...of, state: 'DELIVERED' }, isMeant, signal);
+  if (typeof entries === 'string') return 'the log of its schedule cannot be read';
+  return Math.max(-Infinity, ...(entries ?? []).map(({ time }) => time));
+}
+
+/** Reads a page of the log. @returns the entries; undefined without a message API; a text if it cannot be read */
+async function logOf(
+  client: ServiceClient | undefined,
+  query: LogQuery,
+  isMeant: (entry: LogEntry) => boolean,
+  signal: AbortSignal,
+): Promise<readonly LogEntry[] | string | undefined> {
   if (client?.message === undefined) return undefined;
   try {
-    const { value } = await client.message.listLogs({ messageId, count: 100 }, { signal });
-    // The service may ignore the filter.
-    const entries = value.filter((entry) => entry.messageId === messageId);
-    return entries.find(({ workflowRunId }) => workflowRunId !== undefined) ?? entries[0];
+    const { value, cursor } = await client.message.listLogs({ count: 100, ...query }, { signal });
+    const entries = value.filter(isMeant);
+    // A service that ignores the filter has the entry on another page.
+    return entries.length === 0 && cursor !== undefined ? 'the log has more pages than one' : entries;
   } catch (error) {
     return errorMessage(error);
   }

@@ -2,10 +2,19 @@
  * Requests of the actions: how each proposal becomes a request, and how the request is sent. Each request on entries has
  * one id, so that the entry and its outcome can be paired. All deletes cannot be undone.
  */
-import type { DlqFilter, NonEmpty, ServiceClient } from '#service/api.ts';
+import type { DlqFilter, FailureCallback, NonEmpty, ServiceClient } from '#service/api.ts';
+import type { KeptBodies } from '../ledger/kept-bodies.ts';
+import { hash } from 'node:crypto';
 import { formatStamp } from '#foundation/domain/lineage.ts';
-import type { Proposal, PruneProposal, ResumeProposal } from '#foundation/domain/plan.ts';
-import { isPrune, type ActionRequest, type ActResult, type PruneRequest, type ResumeRequest } from './action.ts';
+import type { Proposal, PruneProposal, RepublishProposal, ResumeProposal } from '#foundation/domain/plan.ts';
+import {
+  isPrune,
+  type ActionRequest,
+  type ActResult,
+  type PruneRequest,
+  type RepublishRequest,
+  type ResumeRequest,
+} from './action.ts';
 import { refusedUnsent } from './failed-call.ts';
 
 export function describeRequest(proposal: Proposal, { instance }: { readonly instance: string }): ActionRequest {
@@ -15,6 +24,8 @@ export function describeRequest(proposal: Proposal, { instance }: { readonly ins
       return describeResume(proposal, instance);
     case 'workflow-dlq.delete':
       return { operation: 'delete-workflow-dlq', account, dlqIds: [proposal.dlqId] };
+    case 'message-dlq.republish':
+      return describeRepublish(proposal, instance);
     case 'message-dlq.delete':
       return { operation: 'delete-dlq', account, dlqIds: [proposal.dlqId] };
     case 'message-dlq.prune':
@@ -42,6 +53,20 @@ function describeResume(proposal: ResumeProposal, instance: string): ResumeReque
   };
 }
 
+/** The id does not contain the instance: a second daemon by mistake publishes nothing either. */
+function describeRepublish(proposal: RepublishProposal, instance: string): RepublishRequest {
+  const { account, dlqId, lineage, attempt, retries, labels } = proposal;
+  const id = hash('sha256', JSON.stringify([account, dlqId, attempt]), 'hex');
+  return {
+    operation: 'publish',
+    account,
+    dlqIds: [dlqId],
+    labels: [formatStamp({ instance, lineage, attempt }), ...labels],
+    retries,
+    deduplicationId: `opsd-${id.slice(0, 40)}`,
+  };
+}
+
 /**
  * One page of old messages by filters. The service cannot list what is deleted. So each request has an upper bound in
  * time and in number, and is sent once: a second request deletes the next page.
@@ -56,16 +81,24 @@ function describePrune({ account, filter, items }: PruneProposal): PruneRequest 
   };
 }
 
+/** Facts about an account that a request needs. */
+export interface ActionPlace {
+  readonly accountId?: string;
+  readonly bodies?: (account: string, dlqId: string) => ReturnType<KeptBodies['read']>;
+  readonly failureCallback?: () => FailureCallback;
+}
+
 /**
  * Sends a request once.
  *
- * @param accountId id of the account in the management API
+ * @param place.accountId id of the account in the management API
+ * @param place.bodies kept bodies of dead letters
  * @throws the client's errors
  */
 export async function sendAction(
   request: ActionRequest,
   client: ServiceClient | undefined,
-  accountId: string | undefined,
+  { accountId, bodies, failureCallback }: ActionPlace,
 ): Promise<ActResult> {
   const { signal } = new AbortController();
   if (request.operation === 'update-budget') {
@@ -86,6 +119,20 @@ export async function sendAction(
       // With several runs, the entry's own is unknown.
       const newRunId = more.length > 0 ? undefined : run.workflowRunId;
       return { outcome: 'accepted', done: runs.length, newRunId };
+    }
+    case 'publish': {
+      const { account, dlqIds, labels, retries, deduplicationId } = request;
+      const found = await bodies?.(account, dlqIds[0]);
+      if (found === undefined || 'reason' in found) return refusedUnsent(found?.reason ?? 'no bodies are kept');
+      const { url, forward } = failureCallback?.() ?? {};
+      // The hook reads the labels of its own header, which carries the stamp.
+      const told = url && { url, forward: { ...forward, 'Opsd-Label': labels.join(',') } };
+      const again = { labels, retries, deduplicationId, ...(told && { failureCallback: told }) };
+      const [message, ...more] = await api.publishAgain(found.kept, again, { signal });
+      // One URL gives one message.
+      if (message === undefined || more.length > 0)
+        return { outcome: 'unknown', detail: 'the response names no message' };
+      return { outcome: 'accepted', done: 1, newRunId: message.messageId };
     }
     // `done` is 0 if the entry was already gone.
     case 'delete-workflow-dlq': {

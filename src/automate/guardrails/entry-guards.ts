@@ -1,6 +1,7 @@
 /** Guards of an entry: each allows or denies one. */
 import { sharedLabel } from '#foundation/domain/labels.ts';
 import { parseStamp } from '#foundation/domain/lineage.ts';
+import { isRepair } from '#foundation/domain/plan.ts';
 import type { Candidate, EntryRules, GuardedEntry, Objection } from './guard.ts';
 
 type GuardedCandidate = Candidate<GuardedEntry>;
@@ -25,6 +26,15 @@ export function failureFunction({ entry }: GuardedCandidate, rules: EntryRules):
   if (state === undefined || state === 'CALLBACK_FAIL') return undefined;
   const onRequest = state === 'CALLBACK_SUCCESS' || state === 'CALLBACK_CANCELED';
   return onRequest && rules.failureFunctionStates.includes(state) ? undefined : { reason: state };
+}
+
+/**
+ * Denies a republish of a message whose body is not kept, is redacted, incomplete or too large; that was created before
+ * `action.notBefore`; or whose schedule has delivered a later message (see `action.evenIfRepeated`). Remedy: set
+ * `deadLetters.bodies` of the account, for messages that fail from then on.
+ */
+export function body({ unpublishable }: GuardedCandidate): Objection | undefined {
+  return unpublishable === undefined ? undefined : { reason: unpublishable };
 }
 
 /** Denies an entry that another instance has stamped. Remedy: find the other daemon, and keep only one of them. */
@@ -58,7 +68,7 @@ export function attempts(candidate: GuardedCandidate, rules: EntryRules): Object
   // Without this wait, rejected entries would come first in every run and keep the others waiting.
   const { rejections, lastRejectedAt = 0 } = candidate;
   const refused = waiting('rejected by the service, backing off', rejections, lastRejectedAt, rules);
-  if (rules.action !== 'workflow-dlq.resume') return refused;
+  if (!isRepair(rules.action)) return refused;
 
   const { attempts, entry } = candidate;
   if (attempts >= rules.maxAttempts) return { reason: `${attempts} of ${rules.maxAttempts}` };
@@ -94,7 +104,7 @@ export function claim(candidate: GuardedCandidate, { action, now }: EntryRules):
   if (candidate.sentBefore) return { reason: 'sent before' };
   if (candidate.lineageTaken) return { reason: 'another entry of the same run is listed' };
   if (candidate.ownedBy !== undefined) return { reason: `belongs to ${candidate.ownedBy}` };
-  if (action === 'workflow-dlq.resume') return undefined;
+  if (isRepair(action)) return undefined;
   const until = resumedAt(candidate) + RESUME_BLOCKS_DELETE_MS;
   return now < until ? { reason: 'resumed within a day', until } : undefined;
 }
@@ -109,7 +119,7 @@ function resumedAt({ attempts, lastAttemptAt, entry }: GuardedCandidate): number
  * review the entries that will be deleted.
  */
 export function grace({ firstMatchedAt }: GuardedCandidate, { action, grace, now }: EntryRules): Objection | undefined {
-  if (action === 'workflow-dlq.resume' || grace === 0) return undefined;
+  if (isRepair(action) || grace === 0) return undefined;
   if (firstMatchedAt === undefined) return { reason: 'matched for the first time', until: now + grace };
   const until = firstMatchedAt + grace;
   return now >= until ? undefined : { reason: 'within the grace period', until };

@@ -2,6 +2,7 @@
 import { counted } from '#foundation/domain/counted.ts';
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import { DESTINATION_RULES, isFailing, isHealthy as isDelivering } from '#foundation/domain/destination-state.ts';
+import { isRepair } from '#foundation/domain/plan.ts';
 import { isoTime, trendOfAmounts, trendOfShares, type Hold } from '#foundation/domain/hold.ts';
 import type { QuotaFacts, Arrivals, Deliveries, GroupFacts, GroupVerdict, MatchedFacts } from './guard.ts';
 
@@ -29,7 +30,7 @@ export function quota({ action, refusedAt, recentArrivals, now }: QuotaFacts): H
   if (quota * 5 <= all) return undefined;
   const older = newer && { all: all - newer.all, quota: quota - newer.quota };
   return {
-    measured: `${quota} of ${all} runs that failed in the last 15 minutes failed with 429`,
+    measured: `${quota} of ${all} entries that failed in the last 15 minutes failed with 429`,
     needed: 'at most a fifth is allowed',
     windowMs: ARRIVALS_MS,
     trend: older && trendOfShares(othersOf(older), othersOf(newer)),
@@ -76,14 +77,14 @@ function isDelete({ action }: MatchedFacts): boolean {
 const { leastSample: LEAST_SAMPLE, windowMs: WINDOW_MS } = DESTINATION_RULES;
 
 /**
- * Allows resumes only to a destination that responds: at least 0.9 of its delivery attempts, 20 or more, succeeded
+ * Allows repairs only to a destination that responds: at least 0.9 of its delivery attempts, 20 or more, succeeded
  * within 15 minutes. With fewer attempts one canary goes first; after a verified step, the group's own results count,
  * as long as the other data agree. If at least 10 are known and fewer than 0.1 succeeded, nothing is sent. Successes
  * count only after 15 minutes of observation; the store keeps them. Remedy: repair the destination.
  */
 export function destination(facts: GroupFacts): GroupVerdict {
   const { action, deliveries, matched } = facts;
-  if (action !== 'workflow-dlq.resume') return { allowed: matched, reason: 'not applicable', passed: true };
+  if (!isRepair(action)) return { allowed: matched, reason: 'not applicable', passed: true };
   if (deliveries === undefined) return little(facts, 'unknown', true);
   const { delivered, all, isPartial = false } = deliveries;
   const isHealthy = isDelivering(deliveries);
@@ -102,7 +103,7 @@ function failureHold({ group, destination: host = group, deliveriesMs }: GroupFa
   const { delivered, all, isPartial = false } = deliveries;
   return {
     measured: `${host} delivered ${delivered} of ${isPartial ? 'at least ' : ''}${all} attempts in the last ${counted(Math.ceil(deliveriesMs / 60_000), 'minute')}`,
-    needed: `resumes begin at ${DESTINATION_RULES.healthyPercent} %`,
+    needed: `repairs begin at ${DESTINATION_RULES.healthyPercent} %`,
     windowMs: deliveriesMs,
     trend: deliveriesTrend(deliveries),
     remedy: 'repair the destination',
@@ -129,19 +130,19 @@ const TIMES_BASELINE = 3;
 const NEW_FAILURES_MS = 600_000;
 
 /**
- * Holds a group if more than 25 of its runs failed within 10 minutes, and more than 3 times the mean of the last 24 h.
+ * Holds a group if more than 25 of its entries failed within 10 minutes, and more than 3 times the mean of the last 24 h.
  * Remedy: repair the cause of the failures.
  */
 export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdict {
-  if (action !== 'workflow-dlq.resume') return { allowed: matched, reason: 'not applicable', passed: true };
+  if (!isRepair(action)) return { allowed: matched, reason: 'not applicable', passed: true };
   const most = Math.max(ALWAYS_TOLERATED, TIMES_BASELINE * arrivals.baseline10m);
   const passed = arrivals.last10m <= most;
   const reason = `${arrivals.last10m} in 10 minutes (${passed ? '≤' : '>'} ${Math.floor(most)})`;
   if (passed) return { allowed: matched, reason, passed };
   const { last10m, last5m = Number.NaN } = arrivals;
   const hold = {
-    measured: `${arrivals.last10m} runs of the group failed in the last 10 minutes`,
-    needed: `resumes need at most ${Math.floor(most)}`,
+    measured: `${arrivals.last10m} entries of the group failed in the last 10 minutes`,
+    needed: `repairs need at most ${Math.floor(most)}`,
     windowMs: NEW_FAILURES_MS,
     trend: trendOfAmounts(last10m - last5m, last5m),
     remedy: 'repair the cause of the failures',
@@ -151,13 +152,13 @@ export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdic
 
 /**
  * Limits a group to the step that its campaign has reached: from 1, times 3, up to 500. Allows nothing while a step
- * settles or the group is halted (30 min, 2 h, 6 h, then audit). A resume without a campaign is a canary of one.
- * Remedy: find out why the resumed runs fail; the next canary is sent automatically. For a group in audit mode, then
+ * settles or the group is halted (30 min, 2 h, 6 h, then audit). A repair without a campaign is a canary of one.
+ * Remedy: find out why the entries fail again; the next canary is sent automatically. For a group in audit mode, then
  * lift the halt.
  */
 export function ramp({ action, campaign, matched, now }: GroupFacts): GroupVerdict {
   if (campaign === undefined) {
-    const size = action === 'workflow-dlq.resume' ? 1 : matched;
+    const size = isRepair(action) ? 1 : matched;
     return { allowed: Math.min(matched, size), reason: 'no campaign', passed: matched <= size };
   }
   const { state, step, size, until = -Infinity } = campaign;
@@ -185,7 +186,7 @@ function campaignHold(campaign: Campaign, now: number): Hold {
         measured: `halted: ${reason}`,
         needed: `${campaign.deploy === undefined ? 'then' : 'after the next deploy'} one canary must succeed`,
         trend,
-        remedy: 'find out why the resumed runs fail',
+        remedy: 'find out why the entries fail again',
       };
     }
     case 'audit': {

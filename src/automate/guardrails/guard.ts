@@ -142,6 +142,8 @@ export interface Candidate<E extends GuardedEntry = WorkflowDlqEntry> {
   readonly ownedBy?: string;
   /** For policies that wait for a deploy: the last one that is about this entry, null if there is none. */
   readonly deploy?: Pick<Deploy, 'version' | 'at' | 'isRollback'> | null;
+  /** For republishes: why the message cannot be published again. */
+  readonly unpublishable?: string;
   /** For deletes: epoch milliseconds when this policy first matched the entry. */
   readonly firstMatchedAt?: number;
 }

@@ -4,7 +4,16 @@
  */
 import { approval, outcomeMismatch, caps, mode, exceededRequest, probation } from './send-guards.ts';
 import { arrivals, destination, quota, ramp, tripwire } from './group-guards.ts';
-import { attempts, claim, deploy, failureFunction, otherInstance, grace, protectedLabel } from './entry-guards.ts';
+import {
+  attempts,
+  body,
+  claim,
+  deploy,
+  failureFunction,
+  otherInstance,
+  grace,
+  protectedLabel,
+} from './entry-guards.ts';
 import { clock, coolDown, killSwitch, lease, minInterval, precondition, window } from './run-guards.ts';
 import { incompleteRead, filterMismatch, implausibleData, where } from './read-guards.ts';
 import { confirmation, raiseLimits, knownBudget, surge } from './budget-guards.ts';
@@ -24,6 +33,7 @@ export const GUARDS: readonly Guard[] = [
   { name: 'where', stage: 'evaluated', check: where },
   { name: 'protected', stage: 'entry', check: protectedLabel },
   { name: 'failure_function', stage: 'entry', check: failureFunction },
+  { name: 'body', stage: 'entry', check: body },
   { name: 'other_instance', stage: 'entry', check: otherInstance },
   { name: 'deploy', stage: 'entry', check: deploy },
   { name: 'attempts', stage: 'entry', check: attempts },

@@ -10,7 +10,7 @@ export interface LineageHistory {
   readonly lastAttemptAt?: number;
 }
 
-/** Resume of a lineage, except one that was proven without effect. */
+/** Resume or republish of a lineage, except one that was proven without effect. */
 export interface Resume {
   readonly dlqId: string;
   /** Epoch milliseconds of the failure. */

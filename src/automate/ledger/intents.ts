@@ -4,10 +4,12 @@ import type { ActionType, Proposal } from '#foundation/domain/plan.ts';
 
 /**
  * Outcomes of an intent. `unknown` blocks its target until later reads resolve it. `rejected` and `confirmed_not_applied`
- * provably had no effect and release their caps. `unresolvable` is an `unknown` outcome that no read can resolve.
+ * provably had no effect and release their caps. `delivered`: a republished message was delivered, and its letter is
+ * deleted next. `unresolvable` is an `unknown` outcome that no read can resolve.
  */
 export const ACTION_OUTCOMES = [
   'accepted',
+  'delivered',
   'verified',
   'failed_again',
   'unverified',
@@ -34,6 +36,7 @@ export interface ActionRecord extends Intent {
   readonly outcome?: ActionOutcome;
   readonly outcomeAt?: number;
   readonly detail?: string;
+  /** Id of the resumed run, or of the message that was published again. */
   readonly newRunId?: string;
   /** Number of entries that the service said it acted on. */
   readonly done?: number;
@@ -106,8 +109,8 @@ export interface Intents {
     },
   ): Promise<boolean>;
   /**
-   * Actions without a final outcome, oldest first: `unknown`, `accepted` and not yet verified, or without any outcome,
-   * as a crash leaves them.
+   * Actions without a final outcome, oldest first: `unknown`, `accepted` or `delivered` and not yet verified, or without
+   * any outcome, as a crash leaves them.
    */
   openActions(): Promise<readonly ActionRecord[]>;
   /** Time of the oldest of them; undefined if there is none. */

@@ -58,7 +58,8 @@ export interface BodyKeeper {
 
 /** Reads of the ledger. */
 export interface BodyReads {
-  bodyFacts(account: string, dlqId: string): Promise<BodyFacts | undefined>;
+  /** Facts by dlqId. A letter without a row has none. */
+  bodyFacts(account: string, dlqIds: readonly string[]): Promise<ReadonlyMap<string, BodyFacts>>;
   bodyContent(account: string, dlqId: string): Promise<Uint8Array | undefined>;
 }
 
@@ -82,11 +83,11 @@ export interface NoBody {
 
 /** Bodies for their readers. */
 export interface KeptBodies {
-  /** Returns if a body is kept, without reading it. */
-  state(
+  /** Returns which bodies are kept, without reading them. */
+  states(
     account: string,
-    dlqId: string,
+    dlqIds: readonly string[],
     ledger: BodyReads,
-  ): Promise<{ readonly size: number; readonly until: number } | NoBody>;
+  ): Promise<ReadonlyMap<string, { readonly size: number; readonly until: number } | NoBody>>;
   read(account: string, dlqId: string, ledger: BodyReads): Promise<{ readonly kept: KeptBody } | NoBody>;
 }

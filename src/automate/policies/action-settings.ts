@@ -63,6 +63,30 @@ export const workflowDeleteAction = () =>
     ),
   });
 
+const toInstant = () => z.transform((text: string) => Date.parse(text));
+
+export const republishAction = () =>
+  z.strictObject({
+    type: described(
+      'Publish each selected dead message again from its kept body, and delete it from the DLQ once it is delivered.',
+      z.literal('message-dlq.republish'),
+    ),
+    retries: defaulted(
+      'Retries of the delivery. A small number shows the outcome sooner.',
+      wholeNumber(0, 10),
+      DEFAULT_RETRIES,
+    ),
+    notBefore: optional(
+      'Time such as 2026-03-02T10:00:00Z. Messages that were created before it are not published again.',
+      z.pipe(z.iso.datetime({ offset: true, error: 'expected a time such as 2026-03-02T10:00:00Z' }), toInstant()),
+    ),
+    evenIfRepeated: defaulted(
+      'True also publishes messages of a schedule that has delivered a later message since.',
+      z.boolean(),
+      false,
+    ),
+  });
+
 export const messageDeleteAction = () =>
   z.strictObject({
     type: described('Delete dead messages by the ids from failure callbacks.', z.literal('message-dlq.delete')),

@@ -12,16 +12,20 @@ import {
   type ExpressionEnvironment,
 } from './environments.ts';
 import { compileExpression } from './expression.ts';
-import type { Policy, PolicyLimits, PolicyWhen, Precondition, Where } from './policy.ts';
+import type { MessagePolicy, Policy, PolicyLimits, PolicyWhen, Precondition, Where } from './policy.ts';
 import { scopeOf } from './policy-scope.ts';
-import { isOf, resumeWhere, type PolicySettings, type SettingsOf } from './settings.ts';
+import { isOf, isOfRepair, repairWhere, type PolicySettings, type SettingsOf } from './settings.ts';
 import { daysOf, minutesOf } from './window.ts';
 
 const MINUTE_MS = 60_000;
 /** Default intervals: repairs run often, since the budget changes slowly. */
 /** Default time for a new version to start everywhere. */
 const AFTER_DEPLOY_MS = 2 * MINUTE_MS;
-const EVERY_MS = { 'workflow-dlq.resume': 5 * MINUTE_MS, 'budget.raise': 15 * MINUTE_MS } as const;
+const EVERY_MS = {
+  'workflow-dlq.resume': 5 * MINUTE_MS,
+  'message-dlq.republish': 5 * MINUTE_MS,
+  'budget.raise': 15 * MINUTE_MS,
+} as const;
 
 /**
  * @param source `file:line`, for messages
@@ -39,7 +43,7 @@ export function compilePolicy(settings: PolicySettings, source: string): Policy 
         retries: action.retries,
         flowControlIfAbsent: enabled ? { key, ...flowControl, period: period / 1_000 } : undefined,
       },
-      where: whereOf({ ...settings, where: resumeWhere(settings) }, source, WORKFLOW_ENTRY),
+      where: whereOf({ ...settings, where: repairWhere(settings) }, source, WORKFLOW_ENTRY),
       filter: (now) => ({ ...times(select, now), ...filtersOf(select) }),
       failureFunctionStates: select.failureFunctionState ?? [],
       ramp,
@@ -50,13 +54,16 @@ export function compilePolicy(settings: PolicySettings, source: string): Policy 
     const { action, select } = settings;
     return { ...base, action, where, filter: (now) => ({ ...times(select, now), ...filtersOf(select) }) };
   }
-  if (isOf(settings, 'message-dlq.delete')) {
+  if (isOf(settings, 'message-dlq.republish') || isOf(settings, 'message-dlq.delete')) {
+    const { action, select } = settings;
+    const where = isOf(settings, 'message-dlq.republish') ? repairWhere(settings) : settings.where;
     return {
       ...base,
-      action: settings.action,
-      where: whereOf(settings, source, DEAD_LETTER),
-      missed: (deadLetter, now) => missedByDeadLetter(settings.select, deadLetter, now),
-    };
+      action,
+      ...('ramp' in settings && { ramp: settings.ramp }),
+      where: whereOf({ ...settings, where }, source, DEAD_LETTER),
+      missed: (deadLetter, now) => missedByDeadLetter(select, deadLetter, now),
+    } as MessagePolicy;
   }
   if (isOf(settings, 'message-dlq.prune')) {
     const { action, select } = settings;
@@ -128,7 +135,7 @@ function compiled<Facts>(text: string, environment: ExpressionEnvironment<Facts>
 
 function limitsOf(settings: PolicySettings): PolicyLimits {
   const common = { maxMatchedShare: 1, minInterval: settings.limits.minInterval ?? 0, probationRuns: 0 };
-  if (isOf(settings, 'workflow-dlq.resume')) return { ...settings.limits, ...common };
+  if (isOfRepair(settings)) return { ...settings.limits, ...common };
   if (isOf(settings, 'budget.raise')) {
     const ofRun = { maxMatched: 1, onTrip: 'abort', maxPerRun: 1, maxPerHour: 1, attempts: NO_ATTEMPTS } as const;
     return { ...settings.limits, ...common, ...ofRun, maxPerDay: settings.limits.maxPerMonth };

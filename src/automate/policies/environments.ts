@@ -93,6 +93,7 @@ export const PRECONDITION: ExpressionEnvironment<PreconditionFacts> = {
 export const WHERE_ENVIRONMENTS = {
   'workflow-dlq.resume': WORKFLOW_ENTRY,
   'workflow-dlq.delete': WORKFLOW_ENTRY,
+  'message-dlq.republish': DEAD_LETTER,
   'message-dlq.delete': DEAD_LETTER,
   'budget.raise': ACCOUNT_BUDGET,
 } as const;

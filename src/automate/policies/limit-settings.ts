@@ -22,7 +22,7 @@ const probation = () =>
     runs: defaulted('Number of audit runs of a new or widened policy.', wholeNumber(1, 100), 3),
   });
 
-export const resumeLimits = () =>
+export const repairLimits = () =>
   z.strictObject({
     maxMatched: defaulted(
       'Maximum number of matched entries. A larger number has the consequence in onTrip.',
@@ -34,14 +34,14 @@ export const resumeLimits = () =>
     maxPerHour: maxPerHour(4_000),
     maxPerDay: maxPerDay(10_000),
     minInterval: minInterval(),
-    attempts: group('Limit and spacing of the resumes of one workflow run.', {
+    attempts: group('Limit and spacing of the repairs of one run or message.', {
       max: defaulted(
-        'Maximum number of resumes of one workflow run, across all its returns to the DLQ.',
+        'Maximum number of repairs of one run or message, across all its returns to the DLQ.',
         wholeNumber(1, 20),
         3,
       ),
       backoff: defaulted(
-        'Wait after the first resume, the second, and so on. The last value applies to all later ones.',
+        'Wait after the first repair, the second, and so on. The last value applies to all later ones.',
         z.array(durationSetting({ min: '1s' })).check(z.minLength(1)),
         ['10m', '1h', '6h'],
       ),
@@ -86,14 +86,11 @@ export const budgetLimits = () =>
     ),
   });
 
-export const rampSettings = () =>
+/** @param by grouping other than by destination */
+export const rampSettings = (by: 'workflowUrl' | 'url') =>
   z
     .strictObject({
-      groupBy: defaulted(
-        'Grouping of entries. Each group has its own steps.',
-        z.enum(['workflowUrl', 'destination']),
-        'workflowUrl',
-      ),
+      groupBy: defaulted('Grouping of entries. Each group has its own steps.', z.enum([by, 'destination']), by),
       start: defaulted('Number of entries in the first step.', wholeNumber(1, 100), 1),
       factor: defaulted(
         'Growth of the next step after a verified one.',

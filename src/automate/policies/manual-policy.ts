@@ -8,12 +8,13 @@ import type { ActionType } from '#foundation/domain/plan.ts';
 import type { ManualAction, Selection } from '#foundation/domain/selection.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { compilePolicy } from './compile-policy.ts';
-import type { MessageDeletePolicy, Policy, PrunePolicy, WorkflowDlqPolicy } from './policy.ts';
+import type { MessagePolicy, Policy, PrunePolicy, WorkflowDlqPolicy } from './policy.ts';
 import { policySettings } from './settings.ts';
 
 const ACTION_OF: Readonly<Record<ManualAction, ActionType>> = {
   resume: 'workflow-dlq.resume',
   delete: 'workflow-dlq.delete',
+  republish: 'message-dlq.republish',
   'delete-messages': 'message-dlq.delete',
   prune: 'message-dlq.prune',
 };
@@ -41,9 +42,10 @@ export function manualPolicy({ id, account, origin, archiveDir }: Manual): Polic
       const filter: WorkflowDlqPolicy['filter'] = (now) => ({ ...runs.filter(now), ...sent(selection) });
       return { ...runs, ...own, action, filter, leaves: leaves(selection) } as WorkflowDlqPolicy;
     }
+    case 'republish':
     case 'delete-messages': {
-      const messages = policy as MessageDeletePolicy;
-      const missed: MessageDeletePolicy['missed'] = (deadLetter, now) =>
+      const messages = policy as MessagePolicy;
+      const missed: MessagePolicy['missed'] = (deadLetter, now) =>
         leavesMessage(selection, deadLetter) ?? messages.missed(deadLetter, now);
       return { ...messages, ...own, missed };
     }

@@ -1,6 +1,6 @@
 /** Scope of a policy: all settings that decide what it is allowed to act on, by the direction that makes them narrower. */
 import type { PolicyScope } from './scope.ts';
-import { isOf, resumeWhere, type PolicySettings } from './settings.ts';
+import { isOf, isOfRepair, repairWhere, type PolicySettings } from './settings.ts';
 
 export function scopeOf(settings: PolicySettings): PolicyScope {
   const { failedWithin, failedBefore, ...select } = { ...settings.select } as Selects;
@@ -16,7 +16,9 @@ export function scopeOf(settings: PolicySettings): PolicyScope {
     same: {
       account: settings.account,
       action: settings.action.type,
-      ...(isResume ? { where: resumeWhere(settings).trim() } : 'where' in settings && { where: settings.where.trim() }),
+      ...(isOfRepair(settings)
+        ? { where: repairWhere(settings).trim() }
+        : 'where' in settings && { where: settings.where.trim() }),
       ...(settings.on?.deploy !== undefined && { deploy: true }),
       ...Object.fromEntries(widening.map(([key, values]) => [key, values.map(String).toSorted(byCode).join()])),
       ...own.same,
@@ -46,9 +48,14 @@ type Own = Pick<PolicyScope, 'same'> & Record<'atMost' | 'atLeast', Readonly<Rec
 
 /** Part of the scope that is specific to one action, apart from its limits. */
 function ownOf(settings: PolicySettings): Own {
-  if (isOf(settings, 'workflow-dlq.resume')) {
+  if (isOfRepair(settings)) {
     const { action, limits, ramp } = settings;
-    const { enabled, parallelism, rate, period } = action.flowControlIfAbsent;
+    const {
+      enabled = false,
+      parallelism,
+      rate,
+      period,
+    } = 'flowControlIfAbsent' in action ? action.flowControlIfAbsent : {};
     return {
       atMost: {
         attempts: limits.attempts.max,
@@ -63,7 +70,11 @@ function ownOf(settings: PolicySettings): Own {
         ...(enabled && { period }),
         ...Object.fromEntries(limits.attempts.backoff.map((wait, index) => [`backoff${index}`, wait])),
       },
-      same: { groupBy: ramp.groupBy, backoffs: limits.attempts.backoff.length },
+      same: {
+        groupBy: ramp.groupBy,
+        backoffs: limits.attempts.backoff.length,
+        ...('evenIfRepeated' in action && { evenIfRepeated: action.evenIfRepeated, notBefore: action.notBefore ?? 0 }),
+      },
     };
   }
   if (isOf(settings, 'budget.raise')) {

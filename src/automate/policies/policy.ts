@@ -3,7 +3,13 @@ import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { FlowControlSpec } from '#foundation/domain/flow-control.ts';
 import type { ManualOrigin } from '#foundation/domain/manual-plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import type { PolicyMode, PruneFilter, Trigger, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
+import {
+  isRepair,
+  type PolicyMode,
+  type PruneFilter,
+  type Trigger,
+  type WorkflowDlqSelection,
+} from '#foundation/domain/plan.ts';
 import type { BudgetFacts, KnownBudget } from '#foundation/domain/known-budget.ts';
 import type { PreconditionFacts } from './facts.ts';
 import type { DeadLetterFacts, WorkflowEntryFacts } from './entry-facts.ts';
@@ -63,7 +69,7 @@ export interface PolicyLimits {
 }
 
 interface Ramp {
-  readonly groupBy: 'workflowUrl' | 'destination';
+  readonly groupBy: 'workflowUrl' | 'url' | 'destination';
   readonly start: number;
   readonly factor: number;
   readonly max: number;
@@ -115,12 +121,32 @@ interface WorkflowDeletePolicy extends PolicyBase {
   filter(now: number): WorkflowDlqSelection;
 }
 
-export interface MessageDeletePolicy extends PolicyBase {
-  readonly action: { readonly type: 'message-dlq.delete' };
+interface MessagePolicyBase extends PolicyBase {
   readonly where: Where<DeadLetterFacts>;
   /** Key of `select` that this dead letter does not meet at `now`; undefined if it meets all. */
   missed(deadLetter: DeadLetter, now: number): string | undefined;
 }
+
+export interface RepublishPolicy extends MessagePolicyBase {
+  readonly action: {
+    readonly type: 'message-dlq.republish';
+    readonly retries: number;
+    /** Epoch milliseconds. */
+    readonly notBefore?: number;
+    readonly evenIfRepeated: boolean;
+  };
+  readonly ramp: Ramp;
+}
+
+interface MessageDeletePolicy extends MessagePolicyBase {
+  readonly action: { readonly type: 'message-dlq.delete' };
+}
+
+/** Policy over dead letters from failure callbacks. */
+export type MessagePolicy = RepublishPolicy | MessageDeletePolicy;
+
+/** Policy whose actions are verified and grow in steps. */
+export type RepairPolicy = ResumePolicy | RepublishPolicy;
 
 export interface PrunePolicy extends PolicyBase {
   readonly action: { readonly type: 'message-dlq.prune' };
@@ -144,7 +170,11 @@ export type WorkflowDlqPolicy = (ResumePolicy | WorkflowDeletePolicy) & {
 };
 
 /** Union by `action.type`. */
-export type Policy = WorkflowDlqPolicy | MessageDeletePolicy | PrunePolicy | BudgetPolicy;
+export type Policy = WorkflowDlqPolicy | MessagePolicy | PrunePolicy | BudgetPolicy;
+
+export function isRepairing(policy: Policy): policy is RepairPolicy {
+  return isRepair(policy.action.type);
+}
 
 export function isResume(policy: Policy): policy is ResumePolicy {
   return policy.action.type === 'workflow-dlq.resume';

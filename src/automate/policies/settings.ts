@@ -1,6 +1,6 @@
-/** Settings of policies: five actions, each with the keys that apply to it and no others. */
+/** Settings of policies: six actions, each with the keys that apply to it and no others. */
 import * as z from 'zod/mini';
-import { POLICY_MODES } from '#foundation/domain/plan.ts';
+import { isRepair, POLICY_MODES } from '#foundation/domain/plan.ts';
 import {
   group,
   crossCheck,
@@ -19,10 +19,11 @@ import {
   DEFAULT_RETRIES,
   messageDeleteAction,
   pruneAction,
+  republishAction,
   resumeAction,
   workflowDeleteAction,
 } from './action-settings.ts';
-import { budgetLimits, deleteLimits, pruneLimits, rampSettings, resumeLimits } from './limit-settings.ts';
+import { budgetLimits, deleteLimits, pruneLimits, rampSettings, repairLimits } from './limit-settings.ts';
 import { budgetSelect, deadLetterSelect, pruneSelect, workflowDlqSelect } from './select-settings.ts';
 import { refineWhen, whenKeys } from './when-settings.ts';
 
@@ -77,8 +78,8 @@ const limits = <T extends z.ZodMiniObject>(schema: T) => settingsBlock('Limits; 
 const TRANSIENT = 'entry.cause == "transient"';
 const PERMANENT = 'entry.cause == "permanent"';
 
-/** Returns the `where` of a resume. No clock repairs a permanent failure, but a deploy can. */
-export function resumeWhere({ where, on }: Pick<SettingsOf<'workflow-dlq.resume'>, 'where' | 'on'>): string {
+/** Returns the `where` of a repair. No clock repairs a permanent failure, but a deploy can. */
+export function repairWhere({ where, on }: Pick<SettingsOf<'workflow-dlq.resume'>, 'where' | 'on'>): string {
   return where ?? (on?.deploy === undefined ? TRANSIENT : `${TRANSIENT} || ${PERMANENT}`);
 }
 
@@ -91,29 +92,45 @@ const policyOf = <T extends z.core.$ZodLooseShape>(keys: Keys, mustBeSaid: boole
 
 const MAX_AMPLIFICATION = 20;
 
-const resumeSettings = (keys: Keys) =>
+/** @param own.by grouping of entries other than by destination */
+const repairSettings = <S extends z.ZodMiniType, A extends z.ZodMiniType>(
+  keys: Keys,
+  own: { readonly select: S; readonly action: A; readonly by: 'workflowUrl' | 'url' },
+) =>
   policyOf(keys, false, {
-    select: select(workflowDlqSelect()),
+    select: select(own.select),
     where: optional(`${ENTRY_WHERE} Default: \`${TRANSIENT}\`; with \`on.deploy\` also \`${PERMANENT}\`.`, someText),
-    action: action(resumeAction()),
-    limits: limits(resumeLimits()),
+    action: action(own.action),
+    limits: limits(repairLimits()),
     ramp: settingsBlock(
       'Growth of a bulk repair: it starts with a small step and grows after verified steps.',
-      rampSettings(),
+      rampSettings(own.by),
     ),
-  }).check(
-    crossCheck((policy, context) => {
-      const max = policy.limits?.attempts?.max;
-      const retries = policy.action?.retries;
-      if (typeof max !== 'number' || typeof retries !== 'number' || max * (1 + retries) <= MAX_AMPLIFICATION) return;
-      // Reports the key that differs from its default; if both do, `action.retries`.
-      const path = retries === DEFAULT_RETRIES ? ['limits', 'attempts', 'max'] : ['action', 'retries'];
-      const message =
-        `a run could have up to ${max * (1 + retries)} attempts (${max} resumes of ${1 + retries} attempts each), ` +
-        `and the maximum is ${MAX_AMPLIFICATION}; lower limits.attempts.max or action.retries`;
-      context.addIssue({ code: 'custom', path, message });
-    }),
-  );
+  }).check(crossCheck(refineAmplification as never));
+
+const resumeSettings = (keys: Keys) =>
+  repairSettings(keys, { select: workflowDlqSelect(), action: resumeAction(), by: 'workflowUrl' });
+
+const republishSettings = (keys: Keys) =>
+  repairSettings(keys, { select: deadLetterSelect(), action: republishAction(), by: 'url' });
+
+function refineAmplification(
+  policy: {
+    readonly limits?: { readonly attempts?: { readonly max?: number } };
+    readonly action?: { readonly retries?: number };
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  const max = policy.limits?.attempts?.max;
+  const retries = policy.action?.retries;
+  if (typeof max !== 'number' || typeof retries !== 'number' || max * (1 + retries) <= MAX_AMPLIFICATION) return;
+  // Reports the key that differs from its default; if both do, `action.retries`.
+  const path = retries === DEFAULT_RETRIES ? ['limits', 'attempts', 'max'] : ['action', 'retries'];
+  const message =
+    `an entry could have up to ${max * (1 + retries)} attempts (${max} repairs of ${1 + retries} attempts each), ` +
+    `and the maximum is ${MAX_AMPLIFICATION}; lower limits.attempts.max or action.retries`;
+  context.addIssue({ code: 'custom', path, message });
+}
 
 const workflowDeleteSettings = (keys: Keys) =>
   policyOf(keys, true, {
@@ -157,6 +174,7 @@ export const policySettings = z.lazy(() => {
     z.union([
       resumeSettings(keys),
       workflowDeleteSettings(keys),
+      republishSettings(keys),
       messageDeleteSettings(keys),
       pruneSettings(keys),
       budgetRaiseSettings(keys),
@@ -199,6 +217,13 @@ export type SettingsOf<T extends PolicySettings['action']['type']> = Extract<
   PolicySettings,
   { readonly action: { readonly type: T } }
 >;
+
+/** Type guard for both repairs. */
+export function isOfRepair(
+  settings: PolicySettings,
+): settings is SettingsOf<'workflow-dlq.resume'> | SettingsOf<'message-dlq.republish'> {
+  return isRepair(settings.action.type);
+}
 
 /** Type guard: TypeScript does not discriminate a union by a nested key. */
 export function isOf<T extends PolicySettings['action']['type']>(

@@ -1,5 +1,6 @@
 /** Settings that say when a policy runs, and when it is allowed to act. */
 import * as z from 'zod/mini';
+import { REPAIRS } from '#foundation/domain/plan.ts';
 import { crossCheck, durationSetting, optional, defaulted, someText } from '#foundation/settings/blocks.ts';
 import { refineSchedule, scheduleKeys, timezone } from '#foundation/settings/schedule.ts';
 import { daysOf, minutesOf } from './window.ts';
@@ -94,8 +95,8 @@ export function refineWhen(mustBeSaid: boolean) {
       const message = `${given.join(', ')} and on.hand exclude each other; remove one of them`;
       context.addIssue({ code: 'custom', path: ['on', 'hand'], message });
     }
-    if (value.on?.deploy !== undefined && value.action?.type !== 'workflow-dlq.resume') {
-      const message = 'only workflow-dlq.resume can wait for a deploy';
+    if (value.on?.deploy !== undefined && !REPAIRS.some((type) => type === value.action?.type)) {
+      const message = `only ${REPAIRS.join(' and ')} can wait for a deploy`;
       context.addIssue({ code: 'custom', path: ['on', 'deploy'], message });
     }
     if (mustBeSaid && given.length === 0 && value.on === undefined) {

@@ -3,7 +3,13 @@
  * request. The real actions make the requests, so forbidden requests end here as well.
  */
 import { createActions, type Actions } from '../actions/index.ts';
-import { isPrune, type ActionRequest, type ActResult, type ResumeRequest } from '../actions/action.ts';
+import {
+  isPrune,
+  type ActionRequest,
+  type ActResult,
+  type RepublishRequest,
+  type ResumeRequest,
+} from '../actions/action.ts';
 import { impossible } from '../actions/impossible.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { missedFilter } from '../guardrails/read-guards.ts';
@@ -28,6 +34,11 @@ export class FakeService {
   readonly actions: Actions;
   readonly #clock: Clock;
   readonly #resumed = new Map<string, Resumed>();
+  /** Messages that were published again, by the dlqId of their letter. */
+  readonly #published = new Map<
+    string,
+    { readonly label: string; readonly request: RepublishRequest; failed?: true }
+  >();
   #sent: ActionRequest[] = [];
 
   constructor(accounts: readonly string[], clock: Clock, events: EventBus) {
@@ -42,6 +53,12 @@ export class FakeService {
       },
       hear: async () => undefined,
       findMessage: async () => undefined,
+      findEnd: async (_account, of) => {
+        if ('messageId' in of) return undefined;
+        const [dlqId] = [...this.#published].find(([, { label }]) => label === of.label) ?? [];
+        return dlqId === undefined ? undefined : { messageId: againOf(dlqId) };
+      },
+      lastDelivered: async () => -Infinity,
       describe: (proposal, options) => real.describe(proposal, options),
       // A test writes no files: the archive counts as written.
       prepare: async () => undefined,
@@ -72,6 +89,19 @@ export class FakeService {
       labels,
     });
     return undefined;
+  }
+
+  /** Makes a message that was published again fail. @returns its labels; undefined if there is none */
+  failMessage(dlqId: string): readonly string[] | undefined {
+    const published = this.#published.get(dlqId);
+    if (published !== undefined) published.failed = true;
+    return published?.request.labels;
+  }
+
+  /** End of the message with a label. */
+  endOf(label: string): 'delivered' | 'failed' | undefined {
+    const published = this.#published.values().find((one) => one.label === label);
+    return published && (published.failed === true ? 'failed' : 'delivered');
   }
 
   #act(request: ActionRequest): ActResult {
@@ -108,6 +138,10 @@ export class FakeService {
     // Dead messages have only ids here.
     if (request.operation === 'delete-dlq') return { outcome: 'accepted', done: 1 };
     const [dlqId] = request.dlqIds;
+    if (request.operation === 'publish') {
+      this.#published.set(dlqId, { label: request.labels[0], request });
+      return { outcome: 'accepted', done: 1, newRunId: againOf(dlqId) };
+    }
     const entry = this.entries.get(dlqId);
     if (entry === undefined) return { outcome: 'rejected', code: 'not_found', detail: 'no such entry' };
     this.entries.delete(dlqId);
@@ -116,4 +150,9 @@ export class FakeService {
     this.#resumed.set(dlqId, { entry, request, newRunId });
     return { outcome: 'accepted', done: 1, newRunId };
   }
+}
+
+/** Id of the message that an action publishes again, from the id of its letter. */
+export function againOf(dlqId: string): string {
+  return `msg-${dlqId}-again`;
 }

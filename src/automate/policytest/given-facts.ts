@@ -1,4 +1,5 @@
 /** Facts of a test, converted for the engine. Facts that the test does not state are unknown. */
+import { formatStamp } from '#foundation/domain/lineage.ts';
 import type { BudgetAssertion } from '#foundation/domain/known-budget.ts';
 import type { EngineFacts } from '../engine/facts/engine-deps.ts';
 import { budgetState, ratioOf, tripsIn } from '../engine/facts/facts.ts';
@@ -58,8 +59,8 @@ export function engineFacts(
 
   return {
     deliveries: (_account, host) => deliveries(host),
-    // A test makes a run fail again by adding it to the DLQ.
-    resumeEnded: () => false,
+    // A test makes a run fail again by adding it to the DLQ. A message is delivered unless the test makes it fail.
+    resumeEnded: (_account, stamp, end) => service.endOf(formatStamp(stamp)) === end,
     refusedAt() {
       const { facts, at } = told();
       return facts.refusedAgo === undefined ? undefined : at - facts.refusedAgo;

@@ -26,7 +26,7 @@ export function entriesOf(given: TestEntry, now: number): WorkflowDlqEntry[] {
 }
 
 export function deadLetterOf(
-  { learnedAgo, messageId, ...same }: PolicyTest['given']['deadLetters'][number],
+  { learnedAgo, messageId, body: _body, ...same }: PolicyTest['given']['deadLetters'][number],
   account: string,
   now: number,
 ): DeadLetter {
@@ -96,7 +96,7 @@ export class Past {
     const id = common.target;
     // The fields of all actions: the ledger reads those of this one.
     const run = { dlqId: id, workflowRunId: id, workflowUrl: '', lineage: id, failedAt: at, labels: [], cause: 'x' };
-    const others = { messageId: id, attempt: 1, page: 1, filter: { toDate: at }, fromUsd: 0, toUsd: 0 };
+    const others = { messageId: id, attempt: 1, size: 0, page: 1, filter: { toDate: at }, fromUsd: 0, toUsd: 0 };
     const proposal = { ...common, ...run, ...others, group: '', items, action: policy.action.type } as Proposal;
     const intent = await this.#reserve(policy, proposal, at);
     await this.#ledger.recordOutcome(intent, policy.account, { at, outcome: 'verified', done: items });

@@ -14,7 +14,7 @@ import { compilePolicy } from '../policies/compile-policy.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
 import type { PolicySettings } from '../policies/settings.ts';
 import { differences, type Difference } from './compare.ts';
-import { FakeService } from './fake-service.ts';
+import { againOf, FakeService } from './fake-service.ts';
 import { engineFacts, type ToldFacts } from './given-facts.ts';
 import { entriesOf, deadLetterOf, Past } from './given.ts';
 import type { PolicyTest, TestEntry, TestStep } from './settings.ts';
@@ -37,6 +37,7 @@ export interface FailedStep {
 
 const NEVER = new AbortController().signal;
 const MINUTE_MS = 60_000;
+const MOST_LETTERS = 10_000;
 /** Maximum settlings in one advance: one for each minute of a day. Each result is still learned at its own time. */
 const MOST_SETTLINGS = 1_440;
 
@@ -73,6 +74,7 @@ class Scenario {
   readonly #ledger: Ledger;
   readonly #board: ObservationBoard;
   readonly #engine: Engine;
+  readonly #bodiless = new Set<string>();
   #told: ToldFacts;
 
   constructor(test: PolicyTest, tested: readonly TestedPolicy[], ledger: Ledger) {
@@ -92,6 +94,7 @@ class Scenario {
     this.#told = { facts: {}, at: test.now };
     this.#engine = createEngine({
       policies: this.#policies,
+      bodies: { states: async (_account, ids) => new Map(ids.map((id) => [id, this.#bodyOf(id)])) },
       settings: test.engine,
       accounts: new Map(accounts.map((account) => [account, termsOf(test.account)])),
       actions: service.actions,
@@ -120,6 +123,7 @@ class Scenario {
     await this.#addDeadLetters(deadLetters ?? []);
     if (facts !== undefined) this.#tell(facts);
     for (const dlqId of failAgain ?? []) {
+      if (await this.#failMessage(dlqId)) continue;
       const why = this.#service.failAgain(dlqId);
       if (why !== undefined) throw new Error(why);
     }
@@ -130,6 +134,19 @@ class Scenario {
     this.#service.answers.push(...(answers ?? []));
     const decides = step.run ?? step.plan;
     return decides === undefined ? [] : this.#decide(decides, step);
+  }
+
+  /** Makes a message that was published again fail, and reports its letter. @returns false if there is none */
+  async #failMessage(dlqId: string): Promise<boolean> {
+    const labels = this.#service.failMessage(dlqId);
+    if (labels === undefined) return false;
+    for (const account of this.#service.actions.accounts) {
+      const letters = await this.#ledger.deadLetters(account, MOST_LETTERS);
+      const before = letters.find((letter) => letter.dlqId === dlqId)!;
+      const again = { dlqId: `${dlqId}-again`, messageId: againOf(dlqId), learnedAt: this.#clock.now(), labels };
+      await this.#ledger.noteDeadLetter({ ...before, ...again });
+    }
+    return true;
   }
 
   async #deploy({ version, of, failed }: NonNullable<TestStep['deploy']>): Promise<void> {
@@ -218,10 +235,15 @@ class Scenario {
 
   async #addDeadLetters(given: PolicyTest['given']['deadLetters']): Promise<void> {
     for (const deadLetter of given) {
+      if (!deadLetter.body) this.#bodiless.add(deadLetter.dlqId);
       for (const account of this.#service.actions.accounts) {
         await this.#ledger.noteDeadLetter(deadLetterOf(deadLetter, account, this.#clock.now()));
       }
     }
+  }
+
+  #bodyOf(dlqId: string) {
+    return this.#bodiless.has(dlqId) ? { reason: 'no body is kept' } : { size: 0, until: Infinity };
   }
 
   #tell(facts: TestStep['facts'] & object): void {

@@ -59,6 +59,7 @@ const deadLetter = z.strictObject({
   retried: optional('Number of retries.', count),
   status: optional('Status of the last response; absent if there was no response.', wholeNumber(100, 599)),
   labels: defaulted('Labels.', z.array(someText), []),
+  body: defaulted('False if its body is not kept.', z.boolean(), true),
 });
 
 const usd = z.number().check(z.minimum(0));
@@ -177,7 +178,7 @@ const expected = z.strictObject({
   requests: list('All requests, in order.', {
     operation: described(
       'Operation.',
-      z.enum(['resume-workflow-dlq', 'delete-workflow-dlq', 'delete-dlq', 'update-budget']),
+      z.enum(['resume-workflow-dlq', 'publish', 'delete-workflow-dlq', 'delete-dlq', 'update-budget']),
     ),
     dlqIds: optional('Ids in the request.', z.array(someText)),
     overrides: mapping('All overrides of a resume.', {
@@ -190,6 +191,8 @@ const expected = z.strictObject({
         period: optional('Period in seconds.', z.number()),
       }),
     }),
+    retries: optional('Retries of a published message.', count),
+    labels: optional('Labels of a published message. The first is the stamp: opsd:test:*:1.', z.array(someText)),
     filter: optional('All filters of a prune.', z.record(z.string(), z.unknown())),
     dollars: optional('New budget.', count),
   }),

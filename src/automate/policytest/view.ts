@@ -40,6 +40,10 @@ function requestView(request: ActionRequest): object {
   if (operation === 'resume-workflow-dlq') {
     return { operation, dlqIds: request.dlqIds, overrides: request.overrides };
   }
+  if (operation === 'publish') {
+    const { dlqIds, retries, labels } = request;
+    return { operation, dlqIds, retries, labels };
+  }
   return { operation, dlqIds: request.dlqIds };
 }
 

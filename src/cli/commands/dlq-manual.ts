@@ -1,8 +1,15 @@
-/** `opsd dlq resume`, `delete` and `prune`: each makes a manual plan. */
+/** `opsd dlq resume`, `republish`, `delete` and `prune`: each makes a manual plan. */
 import { CommandError, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { request } from '../daemon-request.ts';
-import { DELETE_OPTIONS, deleteActionOf, PRUNE_OPTIONS, RESUME_OPTIONS, selectionOf } from './manual-options.ts';
+import {
+  DELETE_OPTIONS,
+  deleteActionOf,
+  PRUNE_OPTIONS,
+  REPUBLISH_OPTIONS,
+  RESUME_OPTIONS,
+  selectionOf,
+} from './manual-options.ts';
 import { runManualPlan } from './manual-run.ts';
 
 export const dlqResumeCommand: Command = {
@@ -36,6 +43,22 @@ function refuseOthers(call: Call): void {
   const [first] = Object.keys(others);
   if (first !== undefined) throw new UsageError(`--incident selects its own runs; remove ${first}`);
 }
+
+export const dlqRepublishCommand: Command = {
+  name: 'dlq republish',
+  summary: 'Publish failed messages again, from their kept bodies.',
+  operands: { usage: '[ID…]', min: 0, max: Infinity },
+  options: REPUBLISH_OPTIONS,
+  details:
+    'Makes a manual plan, shows it, asks, and applies its first step. Each message is published once, to the URL where it ' +
+    'failed; its entry is deleted after the log shows the delivery. Needs deadLetters.bodies of the account. At least one ' +
+    'id or one filter is required; a time is no filter.\nExit codes: those of opsd dlq resume.',
+  examples: [
+    "opsd dlq republish dlq-8812 --reason 'the destination is repaired'",
+    "opsd dlq republish --destination https://example.com/hook --since 2h --reason 'v42 fixes it' --wait",
+  ],
+  run: (call) => runManualPlan(call, selectionOf(call, 'republish')),
+};
 
 export const dlqDeleteCommand: Command = {
   name: 'dlq delete',

@@ -27,7 +27,8 @@ export function checkConfiguration({ io, values }: Call): Configured {
     const result = `valid, accounts: ${accounts.length}, policies: ${policies.length}`;
     return { config: loaded.config, checks: [{ check: 'configuration', subject: file, ...ok(result) }] };
   }
-  const [first] = formatProblems(loaded.problems, { color: false }).split('\n');
+  const errors = loaded.problems.filter(({ severity }) => severity === 'error');
+  const [first] = formatProblems(errors, { color: false }).split('\n');
   const fix = `\`${commandOf({ io, values: {} })(`check ${file}`)}\` shows every problem`;
   return { checks: [{ check: 'configuration', subject: file, ...finding(`invalid: ${first}`, fix) }] };
 }

@@ -49,6 +49,11 @@ export const RESUME_OPTIONS = {
   ...SHARED_OPTIONS,
 } as const satisfies Record<string, OptionSpec>;
 
+export const REPUBLISH_OPTIONS = { ...MESSAGE_FILTER_OPTIONS, ...SHARED_OPTIONS } as const satisfies Record<
+  string,
+  OptionSpec
+>;
+
 export const DELETE_OPTIONS = {
   queue: valueOption('QUEUE', 'workflow or message: the DLQ, if both have all given filters.'),
   ...RUN_FILTER_OPTIONS,

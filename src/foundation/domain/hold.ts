@@ -10,7 +10,7 @@ type Trend = (typeof TRENDS)[number];
 export interface Hold {
   /** Measured value, as a clause: `billing.example delivered 0 of 279 attempts in the last 15 minutes`. */
   readonly measured: string;
-  /** Needed value, as a clause: `resumes begin at 90 %`. */
+  /** Needed value, as a clause: `repairs begin at 90 %`. */
   readonly needed: string;
   /** Operator's next step, as a clause: `repair the destination`. */
   readonly remedy: string;

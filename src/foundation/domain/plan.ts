@@ -19,11 +19,19 @@ export function leastMode(...modes: readonly PolicyMode[]): PolicyMode {
 export const ACTION_TYPES = [
   'workflow-dlq.resume',
   'workflow-dlq.delete',
+  'message-dlq.republish',
   'message-dlq.delete',
   'message-dlq.prune',
   'budget.raise',
 ] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
+
+/** Actions that bring entries back, step by step, and are verified. */
+export const REPAIRS = ['workflow-dlq.resume', 'message-dlq.republish'] as const satisfies readonly ActionType[];
+
+export function isRepair(action: ActionType): action is (typeof REPAIRS)[number] {
+  return REPAIRS.includes(action as (typeof REPAIRS)[number]);
+}
 
 interface ProposalBase {
   readonly policy: string;
@@ -78,14 +86,28 @@ export interface WorkflowDeleteProposal extends RunProposal {
   readonly action: 'workflow-dlq.delete';
 }
 
-export interface MessageDeleteProposal extends ProposalBase {
-  readonly action: 'message-dlq.delete';
+interface MessageProposal extends ProposalBase {
   readonly dlqId: string;
   readonly messageId: string;
+  /** Destination, without its query. */
   readonly url?: string;
   /** Epoch milliseconds. */
   readonly failedAt: number;
   readonly status?: number;
+}
+
+export interface RepublishProposal
+  extends MessageProposal, Pick<ResumeProposal, 'lineage' | 'attempt' | 'expiresAt' | 'labels' | 'cause' | 'campaign'> {
+  readonly action: 'message-dlq.republish';
+  readonly url: string;
+  /** Retries of the delivery. 0 in the first step of a campaign. */
+  readonly retries: number;
+  /** Bytes of the body. */
+  readonly size: number;
+}
+
+export interface MessageDeleteProposal extends MessageProposal {
+  readonly action: 'message-dlq.delete';
 }
 
 /**
@@ -137,7 +159,17 @@ export interface BudgetProposal extends ProposalBase {
 }
 
 /** Action that a policy proposes. */
-export type Proposal = ResumeProposal | WorkflowDeleteProposal | MessageDeleteProposal | PruneProposal | BudgetProposal;
+export type Proposal =
+  | ResumeProposal
+  | WorkflowDeleteProposal
+  | RepublishProposal
+  | MessageDeleteProposal
+  | PruneProposal
+  | BudgetProposal;
+
+export function isRepairProposal(proposal: Proposal): proposal is ResumeProposal | RepublishProposal {
+  return isRepair(proposal.action);
+}
 
 /**
  * Reason why an entry was denied, or a run was held or aborted. `guard` is the label of the metric, the field in the

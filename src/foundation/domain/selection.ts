@@ -6,7 +6,7 @@
 import { filterFault } from './filter-value.ts';
 import { FAILURE_FUNCTION_STATES } from './workflow-dlq.ts';
 
-export const MANUAL_ACTIONS = ['resume', 'delete', 'delete-messages', 'prune'] as const;
+export const MANUAL_ACTIONS = ['resume', 'delete', 'republish', 'delete-messages', 'prune'] as const;
 export type ManualAction = (typeof MANUAL_ACTIONS)[number];
 
 /** Filters other than time. The values of one filter are alternatives; all filters must match. */
@@ -43,14 +43,22 @@ export interface Selection extends Filters {
 }
 
 const RUN_FILTERS = ['label', 'workflowUrl', 'workflowRunId', 'flowControlKey', 'failureFunctionState', 'callerIp'];
+const LETTER_FILTERS = ['label', 'url', 'topicName', 'scheduleId', 'responseStatus'];
 /** Filters of each action: those of the service's call, or for single messages the fields of a failure callback. */
 const FILTERS_OF: Readonly<Record<ManualAction, readonly string[]>> = {
   resume: RUN_FILTERS,
   delete: RUN_FILTERS,
-  'delete-messages': ['label', 'url', 'topicName', 'scheduleId', 'responseStatus'],
+  republish: LETTER_FILTERS,
+  'delete-messages': LETTER_FILTERS,
   prune: ['label', 'url', 'topicName', 'scheduleId', 'queueName', 'flowControlKey', 'callerIp', 'responseStatus'],
 };
-const QUEUE_OF = { resume: 'workflow', delete: 'workflow', 'delete-messages': 'message', prune: 'message' } as const;
+const QUEUE_OF = {
+  resume: 'workflow',
+  delete: 'workflow',
+  republish: 'message',
+  'delete-messages': 'message',
+  prune: 'message',
+} as const;
 
 const HOUR_MS = 3_600_000;
 const MOST_IDS = 1_000;

@@ -14,6 +14,7 @@ import { seconds } from './values.ts';
 /** First outcomes of a request. The later ones report what happened afterwards. */
 const FIRST_OUTCOMES = new Set(['accepted', 'rejected', 'unknown']);
 const LATER_OUTCOMES = [
+  'delivered',
   'verified',
   'failed_again',
   'unverified',

@@ -82,7 +82,7 @@ export async function deadLetterDetail(
   const ofRun = isBodyWanted && queue === 'workflow' ? await sampleOfRun(deps, found, signal) : undefined;
   const stored = await fromLedger(given, async (ledger) => ({
     actions: await ledger.actionsOn(account, [row.dlqId]),
-    body: queue === 'message' ? await deps.bodies.state(account, row.dlqId, ledger) : undefined,
+    body: queue === 'message' ? (await deps.bodies.states(account, [row.dlqId], ledger)).get(row.dlqId) : undefined,
     kept: isBodyWanted && queue === 'message' ? await deps.bodies.read(account, row.dlqId, ledger) : undefined,
   }));
   const { kept } = stored;

@@ -1,6 +1,6 @@
 /** Progress of a stored plan: what became of its entries since it was applied or approved, and what it waits for. */
 import type { Campaign } from '#foundation/domain/campaign.ts';
-import type { Denial } from '#foundation/domain/plan.ts';
+import { isRepair, isRepairProposal, type Denial } from '#foundation/domain/plan.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { Campaigns } from '#automate/ledger/campaigns.ts';
 import type { Condition, EngineCommands } from '#automate/ledger/commands.ts';
@@ -51,7 +51,7 @@ export async function planProgress(
     step: live.length > 0 ? Math.max(...live.map(({ step }) => step)) : undefined,
     settlesAt: until.length > 0 ? Math.max(...until) : undefined,
     held,
-    campaigns: plan.action === 'workflow-dlq.resume' ? groupsOf(actions, live) : [],
+    campaigns: isRepair(plan.action) ? groupsOf(actions, live) : [],
     finished: stored.state !== 'approved' && stored.state !== 'draft' && !isOpen,
   };
 }
@@ -99,7 +99,7 @@ function groupsOf(actions: readonly ActionRecord[], live: readonly Campaign[]): 
 }
 
 function stepOf({ proposal }: ActionRecord): number {
-  return proposal.action === 'workflow-dlq.resume' ? (proposal.campaign?.step ?? 0) : 0;
+  return isRepairProposal(proposal) ? (proposal.campaign?.step ?? 0) : 0;
 }
 
 function countsOf(actions: readonly ActionRecord[]): EffectCounts {
@@ -108,7 +108,7 @@ function countsOf(actions: readonly ActionRecord[]): EffectCounts {
   const rejected = of('rejected', 'confirmed_not_applied');
   return {
     sent: actions.length - rejected,
-    verified: of('verified', 'confirmed_applied'),
+    verified: of('delivered', 'verified', 'confirmed_applied'),
     failedAgain: of('failed_again'),
     rejected,
     unknown: of('unknown', 'unresolvable', 'unverified'),
@@ -121,5 +121,5 @@ function isWithoutEffect({ outcome }: ActionRecord): boolean {
 
 /** Returns true while a later reading can change the outcome. */
 function isUnsettled({ outcome }: ActionRecord): boolean {
-  return outcome === undefined || outcome === 'accepted' || outcome === 'unknown';
+  return outcome === undefined || outcome === 'accepted' || outcome === 'delivered' || outcome === 'unknown';
 }

@@ -14,7 +14,7 @@ import { makeManualPlan } from './manual-plan.ts';
 
 /** Parameters that limit nothing by themselves: a time, a queue or an account alone selects too much. */
 const NO_FILTERS: readonly string[] = ['account', 'queue', 'since', 'fromDate', 'toDate', 'limit', 'cursor'];
-const ACTS = ['resume', 'delete', 'delete-messages'] as const;
+const ACTS = ['resume', 'delete', 'republish', 'delete-messages'] as const;
 /** Maximum number of ids in a plan. More are selected by filters. */
 const MOST_IDS = 1_000;
 const PAGE = 500;
@@ -36,7 +36,7 @@ export async function planDeadLetters(context: PageContext): Promise<Reply> {
 type Act = (typeof ACTS)[number];
 
 function queueOf(action: Act): 'workflow' | 'message' {
-  return action === 'delete-messages' ? 'message' : 'workflow';
+  return action === 'resume' || action === 'delete' ? 'workflow' : 'message';
 }
 
 function checked(context: PageContext, form: URLSearchParams, action: Act): Selection {

@@ -96,7 +96,11 @@ function decision(context: PageContext, { total }: DeadLetterList): Cell {
       html`<button name="act" value="resume">Plan to resume runs</button>
         <button name="act" value="delete" class="danger">Plan to delete runs</button>`
     }
-    ${queue !== 'workflow' && html`<button name="act" value="delete-messages" class="danger">Plan to delete messages</button>`}
+    ${
+      queue !== 'workflow' &&
+      html`<button name="act" value="republish">Plan to publish messages again</button>
+        <button name="act" value="delete-messages" class="danger">Plan to delete messages</button>`
+    }
     <span class="faint">A plan is about one queue of one account. It changes nothing until you apply it.</span>
   </fieldset>`;
 }

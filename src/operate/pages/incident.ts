@@ -133,15 +133,17 @@ const SNOOZES = [
   ['deploy', 'until a deploy'],
 ] as const;
 
-/** Plan that resumes all known members. */
+/** Plans that bring all known members back. */
 function planForm(context: PageContext, { id, memberIds }: IncidentDetail): Html | undefined {
-  if (memberIds.workflow.length === 0) return undefined;
+  const { workflow, message } = memberIds;
+  if (workflow.length + message.length === 0) return undefined;
   return formFor(context, {
     role: 'operator',
     action: incidentPath(id),
     label: 'Plan',
     content: html`${reasonInput()}
-      <button name="act" value="resume">Plan to resume ${counted(memberIds.workflow.length, 'run')}</button>
+      ${workflow.length > 0 && html`<button name="act" value="resume">Plan to resume ${counted(workflow.length, 'run')}</button>`}
+      ${message.length > 0 && html`<button name="act" value="republish">Plan to publish ${counted(message.length, 'message')} again</button>`}
       <span class="faint">A plan changes nothing until you apply it.</span>`,
   });
 }
@@ -159,7 +161,7 @@ function deleteForm(context: PageContext, { id, memberIds }: IncidentDetail): Ht
   });
 }
 
-const ACTS = ['acknowledge', 'snooze', 'resume', 'delete', 'delete-messages'] as const satisfies readonly (
+const ACTS = ['acknowledge', 'snooze', 'resume', 'republish', 'delete', 'delete-messages'] as const satisfies readonly (
   | 'acknowledge'
   | 'snooze'
   | (typeof MANUAL_ACTIONS)[number]
@@ -182,6 +184,6 @@ export async function changeIncident(context: PageContext): Promise<Reply> {
   }
   await deps.incidents.settled();
   const { account, memberIds } = await incidentDetail(deps, findIncident(deps, id));
-  const ids = memberIds[act === 'delete-messages' ? 'message' : 'workflow'];
+  const ids = memberIds[act === 'republish' || act === 'delete-messages' ? 'message' : 'workflow'];
   return makeManualPlan(context, { account, action: act, ids }, { by: caller.by, reason });
 }

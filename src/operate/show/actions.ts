@@ -18,6 +18,7 @@ import type { ActionView } from '../contract/policies.ts';
 
 const ACTION_TONE: Readonly<Record<ActionView['outcome'], Tone>> = {
   accepted: 'ok',
+  delivered: 'ok',
   verified: 'ok',
   confirmed_applied: 'ok',
   pending: 'off',

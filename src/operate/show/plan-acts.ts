@@ -1,4 +1,4 @@
-/** Effect of a plan in words, for each of the five actions. Pure. */
+/** Effect of a plan in words, for each of the six actions. Pure. */
 import { counted, formatCount, formatUsd } from '#foundation/domain/counted.ts';
 import type { ActionType, Plan } from '#foundation/domain/plan.ts';
 import type { StoredPlanView } from '../contract/plans.ts';
@@ -7,6 +7,7 @@ import type { StoredPlanView } from '../contract/plans.ts';
 export const CONSEQUENCE: Readonly<Record<ActionType, string>> = {
   'workflow-dlq.resume': 'a resumed run cannot be cancelled',
   'workflow-dlq.delete': 'a deleted entry cannot be restored',
+  'message-dlq.republish': 'a published message cannot be taken back',
   'message-dlq.delete': 'a deleted message cannot be restored',
   'message-dlq.prune': 'deleted messages were never listed and cannot be restored',
   'budget.raise': 'a raise can only be reverted manually',
@@ -19,6 +20,8 @@ export function planTitle({ action, covers, matched }: Pick<StoredPlanView, 'act
       return `Resume ${counted(covers, 'run')}`;
     case 'workflow-dlq.delete':
       return `Delete ${counted(covers, 'failed run')}`;
+    case 'message-dlq.republish':
+      return `Publish ${counted(covers, 'failed message')} again`;
     case 'message-dlq.delete':
       return `Delete ${counted(covers, 'failed message')}`;
     case 'message-dlq.prune':
@@ -38,6 +41,8 @@ export function actText(plan: Plan): string {
       return `resume ${counted(now, 'run')} of ${account}${later}`;
     case 'workflow-dlq.delete':
       return `delete ${counted(now, 'entry', 'entries')} of the workflow DLQ of ${account}${later}`;
+    case 'message-dlq.republish':
+      return `publish ${counted(now, 'message')} of ${account} again${later}`;
     case 'message-dlq.delete':
       return `delete ${counted(now, 'message')} of the DLQ of ${account}${later}`;
     case 'message-dlq.prune': {

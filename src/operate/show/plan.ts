@@ -4,12 +4,12 @@ import {
   allowedOf,
   expiryText,
   type BudgetProposal,
-  type MessageDeleteProposal,
   type Plan,
   type PlanCampaign,
   type Proposal,
   type PruneFilter,
   type PruneProposal,
+  type RepublishProposal,
   type ResumeProposal,
 } from '#foundation/domain/plan.ts';
 import { formatSpan } from '#foundation/domain/time-text.ts';
@@ -142,6 +142,7 @@ export function planLimits({ caps, drain, stopped, campaigns, notes }: Plan): Fa
 const SUBJECT: Readonly<Record<Plan['action'], string>> = {
   'workflow-dlq.resume': 'workflow DLQ',
   'workflow-dlq.delete': 'workflow DLQ',
+  'message-dlq.republish': 'bodies from failure callbacks; no operation lists the messages',
   'message-dlq.delete': 'ids from failure callbacks; no operation lists the messages',
   'message-dlq.prune': 'nothing: no operation lists the messages to delete',
   'budget.raise': 'spend of the account; no operation reads its budget',
@@ -196,7 +197,7 @@ function drainParts(drain: NonNullable<Plan['drain']>, hold: string | undefined)
   const isLosing = (drain.expiring ?? 0) > 0;
   const expiry = expiryText(drain);
   return lines(
-    [time, isLosing ? state('attention', expiry) : expiry, isLosing && 'entries that expire first are resumed first'],
+    [time, isLosing ? state('attention', expiry) : expiry, isLosing && 'entries that expire first come first'],
     '; ',
   );
 }
@@ -214,7 +215,7 @@ export function planActions({ action, at }: Plan, rows: readonly Proposal[], cap
 
 /** Proposal with the fields of every kind. The columns of a kind read its own. */
 type AnyProposal = Omit<ResumeProposal, 'action'> &
-  Omit<MessageDeleteProposal, 'action'> &
+  Omit<RepublishProposal, 'action'> &
   Omit<PruneProposal, 'action'> &
   Omit<BudgetProposal, 'action'>;
 
@@ -229,6 +230,7 @@ function actionColumns(at: number): TableOptions<AnyProposal>['columns'] {
     cause: wide(({ cause, status }) => (status === undefined ? cause : `${cause} ${status}`)),
     status: (row) => row.status ?? 'no response',
     destination: wide((row) => row.url),
+    bytes: (row) => formatCount(row.size),
     try: (row) => row.attempt,
     expires: (row) => moment(row.expiresAt, at),
     labels: wide((row) => row.labels.join(', ')),
@@ -245,6 +247,7 @@ function actionColumns(at: number): TableOptions<AnyProposal>['columns'] {
 const COLUMNS_OF: Readonly<Record<Plan['action'], readonly string[]>> = {
   'workflow-dlq.resume': ['dlqId', 'run', 'workflow', 'failed', 'cause', 'try', 'expires', 'labels'],
   'workflow-dlq.delete': ['dlqId', 'run', 'workflow', 'failed', 'cause', 'labels'],
+  'message-dlq.republish': ['dlqId', 'message', 'destination', 'learned', 'cause', 'bytes', 'try', 'expires', 'labels'],
   'message-dlq.delete': ['dlqId', 'message', 'learned', 'status', 'destination'],
   'message-dlq.prune': ['page', 'at most', 'failed before', 'filters'],
   'budget.raise': ['account', 'from', 'to'],

@@ -277,7 +277,7 @@ describe('never sent', () => {
     ['a budget above an unknown one', { ...budget, aboveUsd: Number.NaN }, 'is unknown'],
     ['a budget in the place of no limit', { ...budget, aboveUsd: 0 }, 'is unknown'],
     ['a budget below no limit', { ...budget, aboveUsd: Infinity }, 'not above the known budget'],
-    ['another operation', { ...byId, operation: 'publish' }, 'no action sends'],
+    ['another operation', { ...byId, operation: 'put-endpoints' }, 'no action sends'],
     ['an unknown account', { ...byId, account: 'nobody' }, 'has no message API'],
     ['a budget of an unknown account', { ...budget, account: 'nobody' }, 'has no management API'],
   ])('%s', async (_what, request, why) => {

@@ -58,6 +58,11 @@ const resume = proposalsOf(
 );
 const workflowDelete = proposalsOf('workflow-dlq.delete', { ...run, ...more });
 const messageDelete = proposalsOf('message-dlq.delete', { ...base, dlqId: text, messageId: text, failedAt: time });
+const republish = proposalsOf(
+  'message-dlq.republish',
+  { ...base, ...more, dlqId: text, messageId: text, url: text, lineage: text, failedAt: time },
+  { attempt: number, retries: number, size: number },
+);
 const budget = proposalsOf('budget.raise', { ...base, fromUsd: number, toUsd: number });
 const filter = fc.record(
   {
@@ -92,6 +97,14 @@ const sendable = fc.oneof(
     flowControl: { key: 'k', parallelism: 1 },
   })),
   fc.tuple(workflowDelete, plainText).map(([proposal, dlqId]) => ({ ...proposal, dlqId })),
+  fc.tuple(republish, plainText).map(([proposal, dlqId]) => ({
+    ...proposal,
+    dlqId,
+    lineage: 'l',
+    attempt: 1,
+    labels: ['a'],
+    retries: 1,
+  })),
   fc.tuple(messageDelete, plainText).map(([proposal, dlqId]) => ({ ...proposal, dlqId })),
   fc
     .record({
@@ -108,7 +121,7 @@ const sendable = fc.oneof(
   })),
 );
 
-const proposals = fc.oneof(resume, workflowDelete, messageDelete, prune, budget, sendable, sendable);
+const proposals = fc.oneof(resume, workflowDelete, republish, messageDelete, prune, budget, sendable, sendable);
 
 /** Requests that no action creates: the second check must hold alone. */
 const requests = fc.record(
@@ -180,6 +193,17 @@ function answerWith(sink: HttpSink, { status, body, way }: Answered): void {
   });
 }
 
+const KEPT = {
+  account: 'production',
+  dlqId: 'd',
+  messageId: 'm',
+  url: 'https://example.com/hook?key=1',
+  method: 'POST',
+  headers: {},
+  body: Buffer.from('body'),
+  at: NOW,
+};
+
 /** Returns the single request, if any, and the result. */
 async function acted(
   sink: HttpSink,
@@ -187,7 +211,7 @@ async function acted(
 ): Promise<{ readonly sent: HttpSink['requests']; readonly result: ActResult }> {
   const client = testClient(sink.url);
   try {
-    const actions = actionsOver(client, { clock: new ManualClock(NOW) });
+    const actions = actionsOver(client, { clock: new ManualClock(NOW), bodies: async () => ({ kept: KEPT }) });
     sink.requests.length = 0;
     const result = await actions.act(request);
     return { sent: [...sink.requests], result };
@@ -213,7 +237,8 @@ function check(request: ActionRequest, answer: Answered, { sent, result }: Await
   }
   const said: unknown = request.operation === 'update-budget' ? 'OK' : JSON.parse(answer.body);
   const { deleted, workflowRuns } = said as { deleted?: unknown; workflowRuns?: unknown[] };
-  if (request.operation === 'resume-workflow-dlq') expect(result.done).toBe(workflowRuns!.length);
+  if (request.operation === 'publish') expect(result.done).toBe(1);
+  else if (request.operation === 'resume-workflow-dlq') expect(result.done).toBe(workflowRuns!.length);
   else if (request.operation !== 'update-budget') expect(result.done).toBe(Number(deleted));
 }
 
@@ -231,6 +256,10 @@ describe('for any response', () => {
         const [sent] = outcome.sent;
         if (sent === undefined) return;
         reached.add(proposal.action);
+        if (proposal.action === 'message-dlq.republish') {
+          expect([sent.url, sent.body.toString()]).toEqual([`/v2/publish/${KEPT.url}`, 'body']);
+          return;
+        }
         expect(meant(sent.url)).toEqual(wanted(proposal));
         if (proposal.action === 'budget.raise')
           expect(JSON.parse(sent.body.toString())).toEqual({ budget: proposal.toUsd });

@@ -580,7 +580,7 @@ describe('unknown outcomes', () => {
     w.facts = {
       resumeEnded: (account, { instance, lineage, attempt, url }, end) =>
         end === 'failed' &&
-        'lineage' in proposal &&
+        proposal.action === 'workflow-dlq.resume' &&
         [account, instance, lineage, attempt, url].join(' ') ===
           ['production', w.ledger.instance, proposal.lineage, 1, proposal.workflowUrl].join(' '),
     };

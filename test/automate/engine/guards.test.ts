@@ -160,6 +160,19 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     story: 'an entry whose compensation runs',
     options: { entries: [{ failureFunctionState: 'CALLBACK_INPROGRESS' }] },
   },
+  body: {
+    story: 'a failed message whose body is not kept',
+    options: {
+      policies: [anyPolicy('message-dlq.republish', { name: 'republish', account: 'production', mode: 'enforce' })],
+      deps: { bodies: { states: async (_account, [id = '']) => new Map([[id, { reason: 'no body is kept' }]]) } },
+    },
+    look: async (w) => {
+      const letter = { dlqId: 'd-1', messageId: 'm-1', url: 'https://app.example.com/hook', status: 503, labels: [] };
+      await w.ledger.noteDeadLetter({ ...letter, account: 'production', learnedAt: START - HOUR });
+      const made = await w.engine.plan('republish', { by: 'test', keep: false }, NEVER);
+      return made.ok && made.plan.chosen.map(({ target }) => target);
+    },
+  },
   other_instance: {
     story: 'an entry that another instance repairs',
     options: { entries: [{ labels: ['billing', 'opsd:elsewhere:abc:1'], createdAt: START - HOUR }] },

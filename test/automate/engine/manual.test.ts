@@ -415,7 +415,7 @@ describe('deletes and prunes', () => {
     await follow(w, 10);
     expect(await stateOf(w, plan)).toBe('applied');
     expect(await refusal(w, { selection: { action: 'resume', ids: ['d-2'] } })).toBe(
-      'other_queue: The id d-2 is that of a message: only workflow runs can be resumed.',
+      'other_queue: The id d-2 is that of a message: the action republish publishes it again.',
     );
     expect(await refusal(w, { selection: { action: 'delete', ids: ['d-2'] } })).toContain('delete-messages deletes it');
   });

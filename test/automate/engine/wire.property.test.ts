@@ -75,6 +75,13 @@ const SETTINGS: Readonly<Record<ActionType, fc.Arbitrary<Mapping>>> = {
     }),
     limits: fc.record({ ...caps, maxMatchedShare: fc.constant(1), probation: fc.constant({ runs: 1 }) }),
   }),
+  'message-dlq.republish': fc.record({
+    select: fc.record({ ...deadLetterSelect, failedBefore: optional(before) }),
+    where: fc.constantFrom('entry.cause == "transient"', 'size(entry.labels) >= 0'),
+    action: fc.record({ retries: optional(fc.nat(12)) }),
+    limits: fc.record(caps),
+    ramp: fc.record({ start: fc.integer({ min: 1, max: 30 }), settle: fc.constant('1s') }),
+  }),
   'message-dlq.delete': fc.record({
     select: fc.record({ ...deadLetterSelect, failedBefore: optional(before) }),
     where: fc.constantFrom('entry.cause == "permanent"', 'size(entry.labels) >= 0'),
@@ -260,6 +267,7 @@ async function written(sink: HttpSink, policy: Policy, given: Answers) {
       messageId: 'm',
       learnedAt,
       createdAt: learnedAt,
+      url: 'https://app.example.com/hook',
       status: Number(responseStatus),
       labels: labels as string[],
     });
@@ -277,7 +285,12 @@ async function written(sink: HttpSink, policy: Policy, given: Answers) {
       ledger,
       deps: {
         accounts: new Map([['main', { mode: 'enforce' }]]),
-        actions: actionsOver(client, { account: 'main', clock }),
+        actions: actionsOver(client, {
+          account: 'main',
+          clock,
+          bodies: async (...place) => ({ kept: keptOf(...place) }),
+        }),
+        bodies: { states: async (_account, ids) => new Map(ids.map((id) => [id, { size: 2, until: Infinity }])) },
         facts: { ...NOTHING_KNOWN, budget },
         settleMs: 0,
         clock,
@@ -293,6 +306,11 @@ async function written(sink: HttpSink, policy: Policy, given: Answers) {
     await client[Symbol.asyncDispose]();
   }
   return writes;
+}
+
+function keptOf(account: string, dlqId: string) {
+  const message = { url: 'https://app.example.com/hook', method: 'POST', headers: {}, body: Buffer.from('{}') };
+  return { ...message, account, dlqId, messageId: 'm', at: 0 };
 }
 
 const ACTIONS = Object.keys(SETTINGS) as ActionType[];

@@ -409,7 +409,7 @@ describe('quota', () => {
     [{ refusedAt: NOW, action: 'workflow-dlq.delete' }, /^the service rejected/],
     [{ refusedAt: NOW, action: 'budget.raise', recentArrivals: { all: 1, quota: 1 } }, undefined],
     [{ recentArrivals: { all: 10, quota: 2 } }, undefined],
-    [{ recentArrivals: { all: 10, quota: 3 } }, /^3 of 10 runs that failed in the last 15 minutes failed with 429$/],
+    [{ recentArrivals: { all: 10, quota: 3 } }, /^3 of 10 entries that failed in the last 15 minutes failed with 429$/],
   ] as [Partial<QuotaFacts>, RegExp | undefined][])('%o', (over, reason) => {
     const said = quota({
       action: 'workflow-dlq.resume',
@@ -486,7 +486,7 @@ describe('destination', () => {
     expect(hold?.trend).toBe(trend);
     const found = 'billing.example delivered 4 of 20 attempts in the last 15 minutes';
     const middle = trend === undefined ? found : `${found}, ${trend}`;
-    expect(holdText(hold!)).toBe(`${middle}; resumes begin at 90 %; repair the destination`);
+    expect(holdText(hold!)).toBe(`${middle}; repairs begin at 90 %; repair the destination`);
   });
 
   describe('where little is known, a verified canary decides', () => {
@@ -531,7 +531,7 @@ describe('ramp', () => {
     [{ size: 7, step: 2 }, '7: step 2: at most 7, passed', undefined],
     [{ state: 'settling', until: NOW + 1 }, '0: step 1 settles', { until: NOW + 1 }],
     [{ state: 'settling', until: NOW }, '0: step 1 is judged by the next listing', {}],
-    [{ state: 'halted', until: NOW, reason: 'x' }, '0: halted: x', { remedy: 'find out why the resumed runs fail' }],
+    [{ state: 'halted', until: NOW, reason: 'x' }, '0: halted: x', { remedy: 'find out why the entries fail again' }],
     [{ state: 'audit', reason: 'x' }, '0: in audit: x', {}],
     [{ state: 'ended' }, '0: the campaign has ended', {}],
   ] as [Partial<typeof begun>, string, object | undefined][])('%o', (over, expected, hold) => {

@@ -346,6 +346,7 @@ const GOOD = {
     where: 'entry.cause == "permanent"',
     action: { type: 'workflow-dlq.delete', archive: { dir: 'archive' } },
   },
+  'message-dlq.republish': { select: { resource: 'message-dlq' }, action: { type: 'message-dlq.republish' } },
   'message-dlq.delete': {
     select: { resource: 'message-dlq' },
     where: 'entry.cause == "permanent"',

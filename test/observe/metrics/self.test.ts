@@ -291,6 +291,32 @@ describe('policies and actions', () => {
     expect(samples.get(deployed)).toBe(NOW / 1_000);
   });
 
+  test('about bodies exist for the accounts that keep them, with their counters before the first event', async () => {
+    const { scrape } = await world({
+      deps: { engine: async () => CALM, bodyBytes: async () => new Map([['prod', 7]]) },
+    });
+    const samples = await scrape();
+    expect(samples.get('opsd_dead_letter_bodies_bytes{account="prod"}')).toBe(7);
+    for (const reason of ['too_large', 'redacted', 'incomplete', 'length', 'key']) {
+      expect(samples.get(`opsd_dead_letter_bodies_not_kept_total{account="prod",reason="${reason}"}`)).toBe(0);
+    }
+    for (const reason of ['expired', 'total']) {
+      expect(samples.get(`opsd_dead_letter_bodies_dropped_total{account="prod",reason="${reason}"}`)).toBe(0);
+    }
+    const without = await (await world({ deps: { engine: async () => CALM } })).scrape();
+    expect([...without.keys()].filter((name) => name.startsWith('opsd_dead_letter_bodies'))).toEqual([]);
+  });
+
+  test('about bodies count what was not kept and what was dropped', async () => {
+    const { scrape, events } = await world();
+    events.emit({ type: 'body.received', account: 'prod' });
+    events.emit({ type: 'body.received', account: 'prod', lack: 'key', problem: 'ENOENT' });
+    events.emit({ type: 'bodies.dropped', account: 'prod', reason: 'total', count: 3 });
+    const samples = await scrape();
+    expect(samples.get('opsd_dead_letter_bodies_not_kept_total{account="prod",reason="key"}')).toBe(1);
+    expect(samples.get('opsd_dead_letter_bodies_dropped_total{account="prod",reason="total"}')).toBe(3);
+  });
+
   test('are read from the store after an event and on request, and never by a scrape', async () => {
     let reads = 0;
     let isBroken = false;

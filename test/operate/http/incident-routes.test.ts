@@ -246,6 +246,45 @@ describe('GET /api/v1/dead-letters/{id}', () => {
     expect(status).toBe(403);
   });
 
+  describe('of a message', () => {
+    const NOT_KEPT = { reason: 'Bodies of production are not kept: set x.' };
+    const kept = (state: object, read: object = state) => ({
+      ...given({ deadLetters: [deadLetter({ dlqId: 'm1' })] }),
+      tokens: [ANNA],
+      bodies: { states: async () => new Map([['m1', state]]), read: async () => read } as unknown as World['bodies'],
+    });
+    const headers = { authorization: 'Bearer operator-token' };
+
+    test('says if its body is kept, its size, and until when, to everyone', async () => {
+      const deps = kept({ size: 5, until: NOW + 1_000 }, { kept: { body: Buffer.from('hunter2') } });
+      const { body, text } = await asked(deps, '/api/v1/dead-letters/m1');
+      expect(body).toMatchObject({ deadLetter: { id: 'm1' }, body: { size: 5, until: NOW + 1_000 } });
+      expect(body).not.toHaveProperty('sample');
+      expect(text).not.toContain('hunter2');
+      expect((await asked(deps, '/api/v1/dead-letters/m1?body=true')).status).toBe(401);
+      const list = await asked(deps, '/api/v1/dead-letters', { headers });
+      expect(list.text).not.toMatch(/hunter2|"body"/);
+    });
+
+    test('has its reason if no body is kept', async () => {
+      const { body } = await asked(kept(NOT_KEPT), '/api/v1/dead-letters/m1?body=true', { headers });
+      expect(body).toMatchObject({ body: NOT_KEPT, sample: { problem: NOT_KEPT.reason } });
+    });
+
+    test('an operator reads its body and headers, redacted and cut', async () => {
+      const message = {
+        headers: { Authorization: ['Bearer hunter2'], 'X-Order': ['7'] },
+        body: Buffer.from(`{"password":"hunter2","text":"${'x'.repeat(5_000)}"}`),
+      };
+      const deps = kept({ size: 5_033, until: NOW + 1_000 }, { kept: message });
+      const { body, text } = await asked(deps, '/api/v1/dead-letters/m1?body=true', { headers });
+      expect(body).toMatchObject({ sample: { headers: { Authorization: '[secret]', 'X-Order': ['7'] }, isCut: true } });
+      expect(text).toContain('{\\"password\\":\\"[secret]\\"');
+      expect(text).not.toContain('hunter2');
+      expect(text.length).toBeLessThan(6_000);
+    });
+  });
+
   test('an unknown id is not found, an id of both queues is ambiguous', async () => {
     const deps = given({ runs: [run({ dlqId: 'x' })], deadLetters: [deadLetter({ dlqId: 'x' })] });
     expect(await asked(deps, '/api/v1/dead-letters/y')).toMatchObject({ status: 404 });

@@ -1,9 +1,9 @@
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import { latestOf } from '#foundation/domain/deploy.ts';
-import type { Plan, PlanCampaign, Proposal } from '#foundation/domain/plan.ts';
+import { isRepairProposal, type Plan, type PlanCampaign, type Proposal } from '#foundation/domain/plan.ts';
 import { sent } from '../../guardrails/campaign.ts';
 import { overruledSettle } from '../../policies/overrule.ts';
-import { isResume, type Policy, type ResumePolicy } from '../../policies/policy.ts';
+import { isRepairing, type Policy, type RepairPolicy } from '../../policies/policy.ts';
 import { currentCampaign, groupKey, hadNoEffect, stepExtent } from '../decide/campaigns.ts';
 import { deploysOf } from '../decide/deploys.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
@@ -25,8 +25,9 @@ export class GroupStep {
   /** Adds an action that may be sent to the step. @returns undefined if the step cannot begin */
   async join(proposal: Proposal): Promise<Proposal | undefined> {
     const { policy } = this.#of;
-    if (proposal.action !== 'workflow-dlq.resume' || !isResume(policy)) return proposal;
-    if (await this.#isReplaced(policy, proposal.workflowUrl)) return undefined;
+    if (!isRepairProposal(proposal) || !isRepairing(policy)) return proposal;
+    const url = proposal.action === 'workflow-dlq.resume' ? proposal.workflowUrl : proposal.url;
+    if (await this.#isReplaced(policy, url)) return undefined;
     this.#campaign ??= await this.#begin(policy);
     const { id, step } = this.#campaign ?? {};
     return id === undefined || step === undefined ? undefined : { ...proposal, campaign: { id, step } };
@@ -38,7 +39,7 @@ export class GroupStep {
     const { policy } = this.#of;
     const campaign = this.#campaign;
     try {
-      if (campaign === undefined || !isResume(policy)) return;
+      if (campaign === undefined || !isRepairing(policy)) return;
       await ledger.changeCampaign(campaign, (present, acts) => {
         if (present?.id !== campaign.id || acts.every(hadNoEffect)) return undefined;
         return sent(present, { ...stepExtent(acts), now: clock.now(), ramp: policy.ramp });
@@ -49,7 +50,7 @@ export class GroupStep {
   }
 
   /** @returns undefined if the campaign is no longer the one on which the plan was decided */
-  async #begin(policy: ResumePolicy): Promise<Campaign | undefined> {
+  async #begin(policy: RepairPolicy): Promise<Campaign | undefined> {
     const { ledger, clock, inStep } = this.#deps;
     // First: from here on, settling does not judge the campaign.
     inStep.add(this.#key);
@@ -64,7 +65,7 @@ export class GroupStep {
   }
 
   /** A deploy since the plan replaces what the plan was about, or takes it back. */
-  async #isReplaced(policy: ResumePolicy, url: string): Promise<boolean> {
+  async #isReplaced(policy: RepairPolicy, url: string): Promise<boolean> {
     const deploys = await deploysOf(policy, this.#deps);
     return deploys !== undefined && (latestOf(deploys, url)?.id ?? 0) > (this.#planned?.deploy?.id ?? 0);
   }

@@ -5,7 +5,7 @@ import type { StoredPlan } from '../../ledger/plans.ts';
 import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../../ledger/commands.ts';
 import { lift } from '../../guardrails/campaign.ts';
 import { overrule, overruledSettle } from '../../policies/overrule.ts';
-import { isResume, type Policy } from '../../policies/policy.ts';
+import { isRepairing, type Policy } from '../../policies/policy.ts';
 import { announceApprovals } from '../run/report.ts';
 import { overruleSettle } from '../settle/campaigns.ts';
 import { stillShows } from '../run/grants.ts';
@@ -67,7 +67,7 @@ export async function applyPlan(
     return true;
   };
   // A manual plan has no earlier steps, and its policy already has the overruled value.
-  if (found.manual === undefined && isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
+  if (found.manual === undefined && isRepairing(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
     if (await wouldAct(found, stored, deps, signal)) {
       await overruleSettle(found, deps);
       await deps.settle(signal);

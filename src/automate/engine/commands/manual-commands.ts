@@ -103,7 +103,7 @@ async function otherQueue(
   if (both !== undefined && queue === undefined) {
     return bad(`the id ${both.slice(0, 200)} is in both DLQs of ${account}; say queue workflow or queue message`);
   }
-  const isOfRuns = action !== 'delete-messages';
+  const isOfRuns = action === 'resume' || action === 'delete';
   const [strange] = isOfRuns
     ? ofMessages.filter((id) => !ofRuns.includes(id))
     : ofRuns.filter((id) => !messages.has(id));
@@ -111,8 +111,10 @@ async function otherQueue(
   const is = isOfRuns ? 'a message' : 'a workflow run';
   const use =
     action === 'resume'
-      ? 'only workflow runs can be resumed'
-      : `the action ${isOfRuns ? 'delete-messages' : 'delete'} deletes it`;
+      ? 'the action republish publishes it again'
+      : action === 'republish'
+        ? 'the action resume resumes it'
+        : `the action ${isOfRuns ? 'delete-messages' : 'delete'} deletes it`;
   return refused('other_queue', `The id ${strange.slice(0, 200)} is that of ${is}: ${use}.`);
 }
 

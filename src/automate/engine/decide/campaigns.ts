@@ -5,11 +5,11 @@
  * campaign at the same time.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
-import type { ResumeProposal } from '#foundation/domain/plan.ts';
+import type { RepublishProposal, ResumeProposal } from '#foundation/domain/plan.ts';
 import { begin, rearmed, reopen, retimed, retryHorizon } from '../../guardrails/campaign.ts';
 import type { Campaigns } from '../../ledger/campaigns.ts';
 import type { ActionOutcome, ActionRecord } from '../../ledger/intents.ts';
-import type { ResumePolicy } from '../../policies/policy.ts';
+import type { RepairPolicy } from '../../policies/policy.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 
 /** Campaigns of a policy by group, with the actions of their current steps by campaign. */
@@ -20,7 +20,7 @@ export interface KnownCampaigns {
 
 /** Reads the campaigns of a policy. */
 export async function campaignsOf(
-  { name }: ResumePolicy,
+  { name }: RepairPolicy,
   { ledger }: Pick<EngineDeps, 'ledger'>,
 ): Promise<KnownCampaigns> {
   const own = (await ledger.campaigns()).filter(({ policy }) => policy === name);
@@ -35,7 +35,7 @@ export async function campaignsOf(
  * @param deploy deploy that arms the group, for a policy that waits for one
  */
 export function currentCampaign(
-  policy: ResumePolicy,
+  policy: RepairPolicy,
   group: string,
   {
     found,
@@ -58,7 +58,7 @@ export function groupKey({ policy, group }: Pick<Campaign, 'policy' | 'group'>):
 }
 
 /** Returns a campaign with an overruled `ramp.settle` for its current step. @param acts actions of the step */
-export function settlingFor(campaign: Campaign, acts: readonly ActionRecord[], { ramp }: ResumePolicy): Campaign {
+export function settlingFor(campaign: Campaign, acts: readonly ActionRecord[], { ramp }: RepairPolicy): Campaign {
   if (campaign.state !== 'settling') return campaign;
   const { horizonMs } = stepExtent(acts);
   return retimed({ ...campaign, settle: ramp.settle }, { horizonMs, ramp });
@@ -66,7 +66,7 @@ export function settlingFor(campaign: Campaign, acts: readonly ActionRecord[], {
 
 /** Number of actions of a step, and the longest time that their retries may take. */
 export function stepExtent(acts: readonly ActionRecord[]): { readonly count: number; readonly horizonMs: number } {
-  const horizons = acts.map(({ proposal }) => retryHorizon((proposal as ResumeProposal).retries));
+  const horizons = acts.map(({ proposal }) => retryHorizon((proposal as ResumeProposal | RepublishProposal).retries));
   return { count: acts.length, horizonMs: Math.max(0, ...horizons) };
 }
 

@@ -1,7 +1,7 @@
 /** Caps of a policy's actions: its own, its account's and the engine's, over sliding hours and days. */
 import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
 import { trendOfAmounts } from '#foundation/domain/hold.ts';
-import { denialBy, type ActionType, type PlanCap, type Proposal } from '#foundation/domain/plan.ts';
+import { denialBy, isRepair, REPAIRS, type ActionType, type PlanCap, type Proposal } from '#foundation/domain/plan.ts';
 import type { CapLimit } from '../../ledger/intents.ts';
 import type { CapScope } from '../../ledger/usage.ts';
 import type { Policy } from '../../policies/policy.ts';
@@ -15,7 +15,6 @@ const DAY_MS = 86_400_000;
 type CapDeps = Pick<EngineDeps, 'settings' | 'facts' | 'accounts' | 'shared'>;
 
 const DELETES: readonly ActionType[] = ['workflow-dlq.delete', 'message-dlq.delete', 'message-dlq.prune'];
-const RESUMES: readonly ActionType[] = ['workflow-dlq.resume'];
 
 export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly CapLimit[] {
   const { settings, facts, accounts } = deps;
@@ -40,11 +39,12 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
     limits.push({ scope: 'engine', ...engineDay, limit: settings.caps.deletesPerDay, actions: DELETES });
   }
   const price = accounts.get(policy.account)?.priceUsdPer100kMessages;
-  if (policy.action.type === 'workflow-dlq.resume' && price !== undefined && price > 0) {
-    // Each resumed run is at least one message, and each of its retries is another.
-    const each = (price / 100_000) * (1 + (policy.action.retries ?? 0));
+  if (isRepair(policy.action.type) && price !== undefined && price > 0) {
+    // Each repair is at least one message, and each of its retries is another.
+    const { retries = 0 } = policy.action as { readonly retries?: number };
+    const each = (price / 100_000) * (1 + retries);
     const limit = Math.floor(settings.caps.spendUsdPerDay / each);
-    limits.push({ scope: 'engine', ...engineDay, limit, actions: RESUMES });
+    limits.push({ scope: 'engine', ...engineDay, limit, actions: REPAIRS });
   }
   return limits;
 }

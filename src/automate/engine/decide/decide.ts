@@ -1,14 +1,16 @@
 /** Decision: read, test, choose. It neither acts nor writes. A run and a dry run are the same up to this point. */
 import type {
   BudgetPolicy,
-  MessageDeletePolicy,
+  MessagePolicy,
   Policy,
   PrunePolicy,
+  RepublishPolicy,
   WorkflowDlqPolicy,
 } from '../../policies/policy.ts';
 import { decideBudget } from './budget.ts';
-import { decideDeadLetters } from './dead-letters.ts';
+import { decideMessageDelete } from './dead-letters.ts';
 import { decidePrune } from './prune.ts';
+import { decideRepublish } from './republish.ts';
 import { decideWorkflowDlq } from './workflow-dlq.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { PlanDraft, type Decision, type PlanContext } from './plan-draft.ts';
@@ -22,7 +24,9 @@ export async function decide(policy: Policy, context: PlanContext, deps: EngineP
     case 'workflow-dlq.delete':
       return decideWorkflowDlq(policy as WorkflowDlqPolicy, context, deps);
     case 'message-dlq.delete':
-      return decideDeadLetters(policy as MessageDeletePolicy, context, deps);
+      return decideMessageDelete(policy as MessagePolicy, context, deps);
+    case 'message-dlq.republish':
+      return decideRepublish(policy as RepublishPolicy, context, deps);
     case 'message-dlq.prune':
       return decidePrune(policy as PrunePolicy, context, deps);
     case 'budget.raise':

@@ -3,7 +3,7 @@
  * entries that expire before. If only some expiries are unknown, the number is a lower bound.
  */
 import type { Plan, PlanCampaign } from '#foundation/domain/plan.ts';
-import type { WorkflowDlqPolicy } from '../../policies/policy.ts';
+import type { GroupedPolicy } from './groups.ts';
 
 const HOUR_MS = 3_600_000;
 /** Delay between the end of a step and the listing that judges it. */
@@ -11,7 +11,7 @@ const JUDGING_MS = 60_000;
 
 /** @param expiries time at which each matched entry expires; Infinity if unknown */
 export function drainOf(
-  policy: WorkflowDlqPolicy,
+  policy: GroupedPolicy,
   expiries: readonly number[] | Float64Array,
   campaigns: readonly PlanCampaign[],
   now: number,
@@ -31,7 +31,7 @@ function waitMs({ state, until = 0 }: PlanCampaign, now: number): number {
   return state === 'halted' || state === 'settling' ? Math.max(0, until - now) : 0;
 }
 
-function rampMs(policy: WorkflowDlqPolicy, campaign: PlanCampaign): number {
+function rampMs(policy: GroupedPolicy, campaign: PlanCampaign): number {
   if (!('ramp' in policy)) return 0;
   const { factor, max, settle } = policy.ramp;
   let size = Math.max(1, campaign.now);

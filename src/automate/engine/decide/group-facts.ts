@@ -1,7 +1,7 @@
 /** Facts about a group of entries: the health of its destination, and the rate of new failures. */
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { isResume, type WorkflowDlqPolicy } from '../../policies/policy.ts';
+import type { RepairPolicy, WorkflowDlqPolicy } from '../../policies/policy.ts';
 import type { QuotaFacts, Arrivals, GroupFacts } from '../../guardrails/guard.ts';
 
 const MINUTE_MS = 60_000;
@@ -77,9 +77,9 @@ export function hostOfGroup(group: string): string | undefined {
   return URL.parse(group)?.host ?? (group === '' ? undefined : group);
 }
 
-/** Group of an entry: its workflow, or its destination. */
-export function groupOf(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry): string {
-  if (isResume(policy) && policy.ramp.groupBy === 'destination') {
+/** Group of an entry: its workflow or the URL of its message, or the host. */
+export function groupOf(policy: WorkflowDlqPolicy | RepairPolicy, entry: WorkflowDlqEntry): string {
+  if ('ramp' in policy && policy.ramp.groupBy === 'destination') {
     return URL.parse(entry.workflowUrl)?.host ?? entry.workflowUrl;
   }
   return entry.workflowUrl;

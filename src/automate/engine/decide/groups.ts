@@ -8,6 +8,7 @@ import {
   denialBy,
   type Denial,
   type PlanCampaign,
+  type RepublishProposal,
   type ResumeProposal,
   type WorkflowDeleteProposal,
 } from '#foundation/domain/plan.ts';
@@ -16,7 +17,7 @@ import type { GroupFacts } from '../../guardrails/guard.ts';
 import { nextSizes } from '../../guardrails/campaign.ts';
 import type { ActionRecord } from '../../ledger/intents.ts';
 import { overruledSettle } from '../../policies/overrule.ts';
-import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../../policies/policy.ts';
+import { isRepairing, type RepairPolicy, type WorkflowDlqPolicy } from '../../policies/policy.ts';
 import { lastDeploy } from './deploys.ts';
 import { currentCampaign, settlingFor, type KnownCampaigns } from './campaigns.ts';
 import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
@@ -24,33 +25,35 @@ import type { EngineDeps } from '../facts/engine-deps.ts';
 import { guardsAt } from '../guard/checks.ts';
 import type { PlanDraft } from './plan-draft.ts';
 
-export type RunProposal = ResumeProposal | WorkflowDeleteProposal;
+/** Policy whose entries are chosen by group. */
+export type GroupedPolicy = WorkflowDlqPolicy | RepairPolicy;
+export type EntryProposal = ResumeProposal | WorkflowDeleteProposal | RepublishProposal;
 
-interface Choosing {
+export interface Choosing<E extends WorkflowDlqEntry, P extends EntryProposal> {
   readonly population: Population;
   readonly campaigns: KnownCampaigns;
   /** Deploys of the account, newest first; undefined for a policy that waits for none. */
   readonly deploys: readonly Deploy[] | undefined;
   readonly now: number;
   readonly draft: PlanDraft;
-  readonly propose: (entry: WorkflowDlqEntry) => RunProposal;
+  readonly propose: (entry: E) => P;
 }
 
-interface ChoosingOne extends Choosing {
+interface ChoosingOne<E extends WorkflowDlqEntry, P extends EntryProposal> extends Choosing<E, P> {
   readonly arrivals: (group: string) => GroupFacts['arrivals'];
 }
 
 /** Proposes what each group may do in this run. Most entries wait, and do not become proposals. */
-export function chooseByGroup(
-  policy: WorkflowDlqPolicy,
-  matched: readonly WorkflowDlqEntry[],
-  choosing: Choosing,
+export function chooseByGroup<E extends WorkflowDlqEntry, P extends EntryProposal>(
+  policy: GroupedPolicy,
+  matched: readonly E[],
+  choosing: Choosing<E, P>,
   deps: Pick<EngineDeps, 'facts' | 'guards'>,
-): { readonly allowed: readonly RunProposal[]; readonly campaigns: readonly PlanCampaign[] } {
+): { readonly allowed: readonly P[]; readonly campaigns: readonly PlanCampaign[] } {
   // A delete has no ramp and no destination: its tripwire, grace period and caps limit it.
-  if (!isResume(policy)) return { allowed: matched.map(choosing.propose), campaigns: [] };
+  if (!isRepairing(policy)) return { allowed: matched.map(choosing.propose), campaigns: [] };
   const byGroup = Map.groupBy(matched, (entry) => groupOf(policy, entry));
-  const going = new Map<string, RunProposal>();
+  const going = new Map<string, P>();
   const campaigns: PlanCampaign[] = [];
   const holds: Denial[] = [];
   const { deploys = [] } = choosing;
@@ -85,7 +88,7 @@ export function chooseByGroup(
         : { ...first, reason: `${first.reason} (and ${holds.length - 1} more groups are held)` },
     );
   }
-  const allowed: RunProposal[] = [];
+  const allowed: P[] = [];
   for (const { dlqId } of matched) {
     const proposal = going.get(dlqId);
     if (proposal !== undefined) allowed.push(proposal);
@@ -96,7 +99,7 @@ export function chooseByGroup(
 /** Returns the campaign of a group as an overruled `ramp.settle` changes it. */
 function campaignIn(
   { context: { overruled, assumesJudged } }: PlanDraft,
-  policy: ResumePolicy,
+  policy: RepairPolicy,
   { found, acts, now }: { readonly found: Campaign; readonly acts: readonly ActionRecord[]; readonly now: number },
 ): Campaign {
   if (overruledSettle(policy, overruled) === undefined) return found;
@@ -105,14 +108,14 @@ function campaignIn(
   return assumesJudged && isDue ? { ...campaign, state: 'ready' } : campaign;
 }
 
-function oneGroup(
-  policy: ResumePolicy,
+function oneGroup<E extends WorkflowDlqEntry, P extends EntryProposal>(
+  policy: RepairPolicy,
   group: string,
-  members: readonly WorkflowDlqEntry[],
-  { arrivals, campaigns, deploys, now, draft, propose }: ChoosingOne,
+  members: readonly E[],
+  { arrivals, campaigns, deploys, now, draft, propose }: ChoosingOne<E, P>,
   deps: Pick<EngineDeps, 'facts' | 'guards'>,
 ): {
-  readonly now: readonly RunProposal[];
+  readonly now: readonly P[];
   readonly size: number;
   readonly held?: Denial;
   readonly campaign: Campaign;

@@ -1,12 +1,12 @@
 /** Guards of the evaluation, of single entries, and of the number of allowed entries. */
 import { denialBy, type Plan } from '#foundation/domain/plan.ts';
 import type { Candidate, EntryRules, GuardedEntry } from '../../guardrails/guard.ts';
-import { isResume, type MessageDeletePolicy, type WorkflowDlqPolicy } from '../../policies/policy.ts';
+import { isResume, type MessagePolicy, type WorkflowDlqPolicy } from '../../policies/policy.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 import { firstDenial, guardsAt } from '../guard/checks.ts';
 import type { Decision, PlanDraft } from './plan-draft.ts';
 
-type EntryPolicy = WorkflowDlqPolicy | MessageDeletePolicy;
+type EntryPolicy = WorkflowDlqPolicy | MessagePolicy;
 
 /** Entries that a policy matched, before the guards. */
 interface Matched<E extends GuardedEntry> {

@@ -3,9 +3,13 @@
  * before delete. Of two policies of a kind, the first in the configuration wins. A closed window, a pause or a hold
  * changes no owner: a delete must not remove what its owner repairs next.
  */
+import { newestStamp } from '#foundation/domain/lineage.ts';
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { missedFilter } from '../../guardrails/read-guards.ts';
-import type { Policy, WorkflowDlqPolicy } from '../../policies/policy.ts';
+import type { MessagePolicy, Policy, RepublishPolicy, WorkflowDlqPolicy } from '../../policies/policy.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
+import { bodiesOf } from './bodies.ts';
 
 export interface Owners {
   /** Returns the name of the policy of higher precedence than `policy` that selects an entry, as a function. */
@@ -56,8 +60,44 @@ function releases({ when }: WorkflowDlqPolicy, to: WorkflowDlqPolicy): boolean {
 
 function isAboutRuns(policy: Policy): boolean {
   const isRuns = policy.action.type === 'workflow-dlq.resume' || policy.action.type === 'workflow-dlq.delete';
-  // A policy in audit mode owns nothing.
-  return isRuns && (policy.mode === 'approve' || policy.mode === 'enforce');
+  return isRuns && isActing(policy);
+}
+
+/** A policy in audit mode owns nothing. */
+function isActing({ mode }: Policy): boolean {
+  return mode === 'approve' || mode === 'enforce';
+}
+
+/**
+ * Returns the name of the policy of higher precedence than `policy` that publishes a dead letter again, as a function. A
+ * letter that cannot be published again, or that has no attempts left, has none.
+ */
+export async function messageOwner(
+  policy: MessagePolicy,
+  entries: readonly { readonly dlqId: string }[],
+  deps: Pick<EngineParts, 'policies' | 'bodies' | 'ledger' | 'clock'>,
+): Promise<(letter: DeadLetter) => string | undefined> {
+  const all = deps.policies.filter(
+    (other): other is RepublishPolicy =>
+      other.action.type === 'message-dlq.republish' && other.account === policy.account && isActing(other),
+  );
+  const own = all.findIndex(({ name }) => name === policy.name);
+  const isDelete = policy.action.type === 'message-dlq.delete';
+  const others = (own === -1 ? all : all.slice(0, own)).filter(({ when }) => isDelete || !('byHand' in when));
+  if (policy.manual !== undefined || others.length === 0) return () => undefined;
+  const now = deps.clock.now();
+  const kept = await bodiesOf(policy.account, entries, deps);
+  return (deadLetter) => {
+    const body = kept.get(deadLetter.dlqId);
+    if (body === undefined || 'reason' in body) return undefined;
+    const attempts = newestStamp(deadLetter.labels)?.attempt ?? 0;
+    return others.find(
+      (other) =>
+        attempts < other.limits.attempts.max &&
+        other.missed(deadLetter, now) === undefined &&
+        other.where.evaluate({ deadLetter, now }) === 'match',
+    )?.name;
+  };
 }
 
 function rankOf(policy: WorkflowDlqPolicy, all: readonly WorkflowDlqPolicy[]): number {

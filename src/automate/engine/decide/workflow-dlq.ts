@@ -1,7 +1,7 @@
 /** Plan of a policy that resumes or deletes entries of the workflow DLQ. */
 import { withoutStamps } from '#foundation/domain/lineage.ts';
 import { latestOf } from '#foundation/domain/deploy.ts';
-import { denialBy, type Plan } from '#foundation/domain/plan.ts';
+import type { Plan, ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
 import { failureCause } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { evaluate } from '../../policies/evaluate.ts';
@@ -10,15 +10,16 @@ import { clockMargin, firstDenial, guardsAt, interrupted, isStopped } from '../g
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { campaignsOf, type KnownCampaigns } from './campaigns.ts';
 import { candidates, type Candidates } from './candidates.ts';
-import { capsOf, withinCaps } from './caps.ts';
+import { capsOf } from './caps.ts';
+import { choose } from './choose.ts';
 import { deploysOf } from './deploys.ts';
-import { drainOf } from './drain.ts';
 import { groupOf, Population } from './group-facts.ts';
-import { chooseByGroup, type RunProposal } from './groups.ts';
 import { allowedBy, graceOf } from './guarded-entries.ts';
 import { owners } from './owners.ts';
-import { PlanDraft, deferredOf, type Decision, type PlanContext } from './plan-draft.ts';
+import { PlanDraft, type Decision, type PlanContext } from './plan-draft.ts';
 import { notesOf } from './returns.ts';
+
+type RunProposal = ResumeProposal | WorkflowDeleteProposal;
 
 const NO_MATCHES: ReadonlyMap<string, number> = new Map();
 const NO_CAMPAIGNS: KnownCampaigns = { byGroup: new Map(), acts: new Map() };
@@ -87,23 +88,10 @@ export async function decideWorkflowDlq(
   if ('plan' in allowed) return allowed;
 
   const population = new Population([listing.entries, board ?? [], deps.board.departed(account)], now);
-  const recentArrivals = population.recent();
-  for (const guard of guardsAt(deps.guards, 'account')) {
-    const hold = guard.check({
-      action: policy.action.type,
-      refusedAt: deps.facts.refusedAt(account),
-      recentArrivals,
-      now,
-    });
-    if (hold !== undefined) draft.hold(denialBy(guard.name, hold));
-  }
-
   const propose = (entry: WorkflowDlqEntry): RunProposal => proposalOf(policy, entry, known, deps);
-  const groups = chooseByGroup(policy, allowed, { population, campaigns, deploys, now, draft, propose }, deps);
-  const chosen = withinCaps<RunProposal>(policy, groups.allowed, { draft, caps }, deps);
-  const deferred = deferredOf(allowed.values().map(propose), chosen);
+  const part = choose(policy, allowed, { population, campaigns, deploys, now, draft, propose, caps, retention }, deps);
+  const { chosen, deferred } = part;
   const noted = notesOf([...chosen, ...(deferred ?? [])], listing.entries, deps.ledger.instance);
-  const expiries = Float64Array.from(allowed, ({ createdAt }) => createdAt + (retention ?? Infinity));
   noteCauses(policy, allowed, draft);
   noteOwners(policy, allowed, { known, now, draft }, deps);
   const decision = draft.finish(
@@ -111,12 +99,9 @@ export async function decideWorkflowDlq(
       read,
       matched: matched.length,
       evaluationErrors: errors,
+      ...part,
       chosen: chosen.map(noted),
-      backlog: allowed.length - chosen.length,
       deferred: deferred?.map(noted),
-      campaigns: groups.campaigns,
-      caps,
-      drain: drainOf(policy, expiries, groups.campaigns, now),
     },
     allowed.map(({ dlqId }) => dlqId),
   );

@@ -10,6 +10,7 @@ import type {
 } from '#foundation/domain/known-budget.ts';
 import type { PolicyMode } from '#foundation/domain/plan.ts';
 import type { Deliveries, Guard } from '../../guardrails/guard.ts';
+import type { KeptBodies } from '../../ledger/kept-bodies.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Pause } from '../../ledger/pauses.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
@@ -34,7 +35,7 @@ export interface EngineFacts {
   steadySince(): number;
   preconditions(account: string): Promise<PreconditionFacts>;
   budget(account: string): Promise<BudgetState & { readonly spend: BudgetFacts }>;
-  /** Returns true if the log has shown this end of a message of a resumed run to its workflow. */
+  /** Returns true if the log has shown this end of a message that a repair stamped. */
   resumeEnded(account: string, message: ResumedMessage, end: ResumeEnd['end']): boolean;
   /** Number of messages in the DLQ, from the statistics. */
   dlqMessages(account: string): number | undefined;
@@ -68,6 +69,8 @@ export interface EngineDeps {
   readonly ledger: Ledger;
   readonly board: ObservationBoard;
   readonly facts: EngineFacts;
+  /** Bodies of dead letters. Without them, no message is published again. */
+  readonly bodies?: Pick<KeptBodies, 'states'>;
   readonly clock: Clock;
   readonly events: EventBus;
   /** OPSD_MODE. It can only lower the mode. */

@@ -2,7 +2,7 @@
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { allowedOf, foundBy, leastMode, type Denial, type Plan, type Trigger } from '#foundation/domain/plan.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import { isResume, type Policy } from '../../policies/policy.ts';
+import { isRepairing, type Policy } from '../../policies/policy.ts';
 import type { StoredPlan } from '../../ledger/plans.ts';
 import { execute } from '../act/execute.ts';
 import { mayNotSend, type PolicyRun } from '../act/sending.ts';
@@ -199,7 +199,8 @@ async function actOn(
     const version = versions.get(policy.name);
     await deps.authority.noteRun(policy, result.stopped?.guard === 'probation', version);
   }
-  if (isResume(policy) && plan.read?.complete === true) {
+  // The dead letters of the store are complete.
+  if (isRepairing(policy) && (plan.read?.complete ?? plan.action === 'message-dlq.republish')) {
     const groups = new Set(plan.campaigns.map(({ group }) => group));
     await endDrained(policy, { groups, campaigns }, deps);
   }

@@ -2,7 +2,7 @@
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import { drained, judgeStep, retimed, sent } from '../../guardrails/campaign.ts';
 import type { ActionOutcome, ActionRecord } from '../../ledger/intents.ts';
-import { isResume, type ResumePolicy } from '../../policies/policy.ts';
+import { isRepairing, type RepairPolicy } from '../../policies/policy.ts';
 import { groupKey, hadNoEffect, settlingFor, stepExtent } from '../decide/campaigns.ts';
 import { clockDenial } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
@@ -21,7 +21,7 @@ export async function judgeCampaigns(deps: EngineParts): Promise<CampaignChange[
   const verdict = (campaign: Campaign, acts: readonly ActionRecord[]): Campaign | undefined => {
     if (deps.inStep.has(groupKey(campaign)) || clockDenial(campaign.account, deps) !== undefined) return undefined;
     const policy = deps.byName.get(campaign.policy);
-    return policy !== undefined && isResume(policy) ? judged(campaign, policy, { acts, now }, deps) : undefined;
+    return policy !== undefined && isRepairing(policy) ? judged(campaign, policy, { acts, now }, deps) : undefined;
   };
   const open = (await deps.ledger.campaigns()).filter(({ state }) => state === 'ready' || state === 'settling');
   const acts = await deps.ledger.stepActs(open);
@@ -41,7 +41,7 @@ export async function judgeCampaigns(deps: EngineParts): Promise<CampaignChange[
 }
 
 /** Overrules `ramp.settle` for the open steps of a policy, and moves their verdicts accordingly. */
-export async function overruleSettle(policy: ResumePolicy, { ledger }: EngineParts): Promise<void> {
+export async function overruleSettle(policy: RepairPolicy, { ledger }: EngineParts): Promise<void> {
   for (const campaign of await ledger.campaigns()) {
     if (campaign.policy !== policy.name || campaign.state !== 'settling') continue;
     await ledger.changeCampaign(campaign, (present, acts) => present && settlingFor(present, acts, policy));
@@ -50,7 +50,7 @@ export async function overruleSettle(policy: ResumePolicy, { ledger }: EnginePar
 
 /** Ends the campaigns of groups without entries, after a complete listing. */
 export async function endDrained(
-  policy: ResumePolicy,
+  policy: RepairPolicy,
   { groups, campaigns }: { readonly groups: ReadonlySet<string>; readonly campaigns: readonly Campaign[] },
   { ledger }: EngineParts,
 ): Promise<void> {
@@ -62,7 +62,7 @@ export async function endDrained(
 
 function judged(
   campaign: Campaign,
-  policy: ResumePolicy,
+  policy: RepairPolicy,
   { acts, now }: { readonly acts: readonly ActionRecord[]; readonly now: number },
   { breakerMs }: EngineParts,
 ): Campaign | undefined {
@@ -86,6 +86,7 @@ function judged(
 function resultOf(outcome: ActionOutcome | undefined): 'verified' | 'failed' | 'undecided' | undefined {
   switch (outcome) {
     case 'verified':
+    case 'delivered':
     case 'confirmed_applied':
       return 'verified';
     case 'failed_again':

@@ -1,31 +1,30 @@
 /**
  * Settling: finds the outcomes of actions by reading. An accepted entry is verified when it is gone and its run has not
- * failed again. An unknown outcome is resolved by a listing that began well after the request. Settling repeats only two
- * requests, both unchanged and safe to repeat: the absolute value of a budget within an hour, and the delete of one
- * message by its id within a day. Both require that their policy is allowed to act.
+ * failed again. An unknown outcome is resolved by a listing that began well after the request. Settling repeats only
+ * three requests, all unchanged and safe to repeat: the absolute value of a budget within an hour, the delete of one
+ * message by its id within a day, and a publish under its deduplication id within eight minutes (republished.ts). They
+ * require that their policy is allowed to act.
  *
  * The board's data can show that a run failed again. Only settling's own listing, complete and begun late enough, can
  * show that an entry is gone: rows of the board may be older than the action.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
-import type { ResumeEnd } from '#foundation/domain/ended-attempts.ts';
 import { isOvertaken } from '#foundation/domain/known-budget.ts';
-import type { Proposal, ResumeProposal } from '#foundation/domain/plan.ts';
 import { retryHorizon, settleOf } from '../../guardrails/campaign.ts';
 import type { LineageHistory, Resume } from '../../ledger/history.ts';
-import type { ActionOutcome, ActionRecord, Intent } from '../../ledger/intents.ts';
+import type { ActionRecord, Intent } from '../../ledger/intents.ts';
 import { inFlightKey } from '../act/perform-one.ts';
-import { pauseIfMore, reportOutcome } from '../act/sending.ts';
+import { pauseIfMore } from '../act/sending.ts';
 import { mayBeReturn, Returns, returnsIn } from '../decide/returns.ts';
-import { clockDenial, clockMargin, firstDenial, guardsAt, hearClock } from '../guard/checks.ts';
+import { clockDenial, clockMargin, hearClock } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
+import { logTells, mayNotRepeat, record, UNRESOLVABLE_AFTER_MS } from './records.ts';
+import { isRepublished, settleRepublished } from './republished.ts';
 
 /** Milliseconds after which a lost request has arrived or never will. */
 const SETTLE_MS = 300_000;
 const LIST_EVERY_MS = 60_000;
-/** Age after which no read will resolve an outcome any more. */
-const UNRESOLVABLE_AFTER_MS = 86_400_000;
 const LOOKALIKE = 'the entry is gone, and a run that looks the same has failed since; it may be another run';
 /** Age after which a raise is not repeated: the longer it waits, the likelier someone has set another budget. */
 const REPEAT_RAISE_MS = 3_600_000;
@@ -66,10 +65,11 @@ async function settleAccount(
   // After a clock change, an action in progress may seem to be old enough.
   if (clockDenial(account, deps) !== undefined) return;
   for (const action of open) {
-    if (isListed(action)) continue;
+    if (isListed(action) || isRepublished(action)) continue;
     if (signal.aborted) return;
     await settleUnlisted(action, deps);
   }
+  await settleRepublished(open.filter(isRepublished), deps, signal);
   const listed = await withoutVisibleReturns(account, open.filter(isListed), deps);
   const now = deps.clock.now();
   const campaigns = await deps.ledger.campaigns();
@@ -174,20 +174,6 @@ async function settleUnlisted(action: ActionRecord, deps: EngineParts): Promise<
   return record(action, 'unresolvable', deps, result.detail);
 }
 
-/** Returns true if a request with a lost response must not be repeated: it is not allowed now. */
-async function mayNotRepeat(proposal: Proposal, { byName, guards, authority }: EngineParts): Promise<boolean> {
-  const policy = byName.get(proposal.policy);
-  // The policy no longer exists or has changed its account or action.
-  if (policy?.account !== proposal.account || policy.action.type !== proposal.action) return true;
-  if (policy.action.type === 'budget.raise' && proposal.action === 'budget.raise') {
-    if (proposal.toUsd > policy.action.ceilingUsd) return true;
-  }
-  if (firstDenial(guardsAt(guards, 'run'), await authority.runFacts(policy, { first: false }))) return true;
-  // It was approved when it was sent first.
-  const facts = { mode: authority.mode(policy).mode, isApproved: true, probationLeft: 0 };
-  return firstDenial(guardsAt(guards, 'act'), facts) !== undefined;
-}
-
 /** Returns why a raise must not be repeated: it would replace a newer amount by an older one. */
 async function supersededBy({ proposal, at }: ActionRecord, { facts }: EngineParts): Promise<string | undefined> {
   if (proposal.action !== 'budget.raise') return undefined;
@@ -220,11 +206,6 @@ function isBack({ proposal, at, newRunId }: ActionRecord, { returns, resumes }: 
     later.some(({ dlqId, failedAt }) => mayBeReturn(proposal, dlqId, failedAt)) ||
     returns.has(proposal, newRunId)
   );
-}
-
-function logTells(proposal: ResumeProposal, end: ResumeEnd['end'], { facts, ledger }: EngineParts): boolean {
-  const { account, lineage, attempt, workflowUrl: url } = proposal;
-  return facts.resumeEnded(account, { instance: ledger.instance, lineage, attempt, url }, end);
 }
 
 /**
@@ -261,32 +242,4 @@ async function judge(
     // An accepted entry that stays listed is neither verified nor sent again: its claim stays active.
     await record(action, 'unverified', deps, 'the service accepted the request, but still lists the entry');
   }
-}
-
-/**
- * Records an outcome, unless the action has got another one since it was read. An unchanged outcome is not reported
- * again.
- *
- * @returns true if the outcome was recorded
- */
-async function record(
-  intent: Intent & Pick<ActionRecord, 'outcome'>,
-  outcome: ActionOutcome,
-  deps: EngineParts,
-  detail?: string,
-): Promise<boolean> {
-  const { proposal } = intent;
-  const isRecorded = await deps.ledger.recordOutcome(intent.id, proposal.account, {
-    at: deps.clock.now(),
-    outcome,
-    detail,
-    after: intent.outcome ?? 'none',
-  });
-  if (!isRecorded) return false;
-  const isDone = outcome === 'verified' || outcome === 'confirmed_applied';
-  if (isDone && proposal.action === 'message-dlq.delete') {
-    await deps.ledger.forgetDeadLetter(proposal.account, proposal.dlqId);
-  }
-  if (intent.outcome !== outcome) reportOutcome(proposal, { outcome, durationMs: 0, detail }, deps);
-  return true;
 }

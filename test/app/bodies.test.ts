@@ -1,0 +1,149 @@
+/** The settings of kept bodies, and their end by schedule. */
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { bodyBytes, bodySettings, scheduleBodies } from '#app/bodies.ts';
+import { parseConfig } from '#config/load.ts';
+import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import type { Task } from '#foundation/scheduler/scheduler.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const HOUR = 3_600_000;
+const NOW = Date.UTC(2026, 10, 18, 10);
+
+function configOf(baseDir: string) {
+  const account = (name: string, more: object) => ({
+    name,
+    url: 'https://api.example.com',
+    token: 'canary-token-1',
+    ...more,
+  });
+  const text = JSON.stringify({
+    accounts: [
+      account('sealed', { deadLetters: { bodies: { keep: '2h', maxTotal: '2MiB', keyFile: 'key' } } }),
+      account('short', { deadLetters: { bodies: {} }, limits: { dlqRetention: '1h' } }),
+      account('off', {}),
+    ],
+  });
+  const loaded = parseConfig(text, { file: 'opsd.yaml', baseDir, env: {} });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  return loaded.config;
+}
+
+function world(options: { readonly isVerified?: boolean; readonly isLeader?: boolean; readonly ended?: number } = {}) {
+  const folder = tempDir();
+  writeFileSync(join(folder, 'key'), randomBytes(32).toString('hex'));
+  const config = configOf(folder);
+  const events = new EventBus();
+  const said: OpsEvent[] = [];
+  events.subscribe((event) => void said.push(event));
+  const calls: unknown[] = [];
+  let task: Task | undefined;
+  const state = { isBroken: false, left: options.ended ?? 0 };
+  scheduleBodies({
+    config,
+    events,
+    clock: { now: () => NOW, isVerified: () => options.isVerified ?? true },
+    scheduler: { add: (added: Task) => void (task = added) },
+    storage: {
+      replica: options.isLeader === undefined ? undefined : { isLeader: () => options.isLeader },
+      ledger: {
+        async bodyBytes() {
+          if (state.isBroken) throw new Error('disk full');
+          return new Map(['sealed', 'off', 'removed'].map((name) => [name, 10]));
+        },
+        async retainBodies(account: string, limits: object) {
+          calls.push([account, limits]);
+          return account === 'sealed' ? 2 : 0;
+        },
+        async endBodies(now: number) {
+          calls.push(['end', now]);
+          const isLast = state.left-- <= 0;
+          return { ended: new Map([['removed', 3]]), more: !isLast };
+        },
+      },
+    },
+  } as never);
+  return { config, events, said, calls, state, run: () => task!.run(new AbortController().signal), task: () => task! };
+}
+
+const RETAINED = [
+  ['sealed', { keep: 2 * HOUR, maxTotal: 2_097_152 }],
+  // Bodies of an account without the setting end.
+  ['off', { keep: 0, maxTotal: Infinity }],
+];
+
+test('an account without the setting keeps none; a body ends with its dead letter', () => {
+  const { config, events } = world();
+  const settings = bodySettings(config.accounts, events);
+  expect([...settings.keys()]).toEqual(['sealed', 'short']);
+  expect(settings.get('sealed')).toMatchObject({ keep: 2 * HOUR, maxBytes: 1_048_576, maxTotal: 2_097_152 });
+  expect(settings.get('short')).toMatchObject({ keep: HOUR, maxTotal: 1_073_741_824 });
+  expect(settings.get('short')).not.toHaveProperty('keys');
+});
+
+test('hook and readers share one view of the key file, so that its change is reported once', () => {
+  const { config, events, said } = world();
+  const [one, two] = [bodySettings(config.accounts, events), bodySettings(config.accounts, events)];
+  expect(two.get('sealed')).toBe(one.get('sealed'));
+  one.get('sealed')!.keys!.reveal();
+  two.get('sealed')!.keys!.reveal();
+  expect(said).toMatchObject([{ type: 'credential.read', account: 'sealed', credential: 'deadLetters.bodies.key' }]);
+});
+
+test('bytes are those of the accounts that keep bodies, and 0 before the first', async () => {
+  const { config } = world();
+  const read = bodyBytes(config, {
+    bodyBytes: async () =>
+      new Map([
+        ['sealed', 7],
+        ['other', 9],
+      ]),
+  });
+  expect(await read!()).toEqual(
+    new Map([
+      ['sealed', 7],
+      ['short', 0],
+    ]),
+  );
+  const off = { ...config, accounts: config.accounts.slice(2) };
+  expect(bodyBytes(off, { bodyBytes: () => Promise.reject(new Error('not needed')) })).toBeUndefined();
+});
+
+test('limits are applied, then what ended is deleted, in batches, and counted', async () => {
+  const { run, calls, said, task } = world({ ended: 1 });
+  expect(task().schedule).toEqual({ every: 600_000 });
+  expect(await run()).toEqual({ againInMs: 1_000 });
+  expect(calls).toEqual([...RETAINED, ['end', NOW]]);
+  expect(said).toEqual([
+    { type: 'bodies.dropped', account: 'sealed', reason: 'total', count: 2 },
+    { type: 'bodies.dropped', account: 'removed', reason: 'expired', count: 3 },
+  ]);
+  expect(await run()).toBeUndefined();
+});
+
+test('a clock that no response confirms ends nothing', async () => {
+  const { run, calls } = world({ isVerified: false });
+  expect(await run()).toEqual({ againInMs: 60_000 });
+  expect(calls).toEqual([]);
+});
+
+test('only the leader of the replicas deletes, and each applies the limits of its accounts', async () => {
+  const other = world({ isLeader: false });
+  expect(await other.run()).toBeUndefined();
+  expect(other.calls).toEqual(RETAINED);
+  const leader = world({ isLeader: true });
+  await leader.run();
+  expect(leader.calls).toEqual([...RETAINED, ['end', NOW]]);
+});
+
+test('a failure of the store is reported, and the next run tries again', async () => {
+  const { run, state, said, calls } = world();
+  state.isBroken = true;
+  expect(await run()).toBeUndefined();
+  expect(said).toMatchObject([{ type: 'store.failed', operation: 'end of bodies', message: 'disk full' }]);
+  state.isBroken = false;
+  await run();
+  expect(calls).toHaveLength(3);
+});
