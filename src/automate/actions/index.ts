@@ -75,7 +75,7 @@ export interface ActionsDeps {
 }
 
 /** Message in the log. Without `end` it is not known to have ended. */
-export interface FoundMessage {
+interface FoundMessage {
   readonly messageId: string;
   readonly end?: 'delivered' | 'failed';
 }

@@ -40,7 +40,7 @@ export async function readLetters(policy: MessagePolicy, draft: PlanDraft, deps:
   return { entries, claims, missing, ...select(policy, entries, { now: deps.clock.now(), draft }) };
 }
 
-export function entryOf(deadLetter: DeadLetter): LetterEntry {
+function entryOf(deadLetter: DeadLetter): LetterEntry {
   const { dlqId, messageId, learnedAt, url = '', labels, status } = deadLetter;
   return {
     dlqId,
