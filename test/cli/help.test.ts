@@ -48,7 +48,9 @@ describe('help', () => {
       const { destination } = (await load()).options;
       if (destination !== undefined) places.push(`${name} ${destination.value}`);
     }
-    expect(places).toEqual(['dlq list', 'messages list', 'dlq delete', 'dlq prune'].map((name) => `${name} URL`));
+    expect(places).toEqual(
+      ['dlq list', 'messages list', 'dlq republish', 'dlq delete', 'dlq prune'].map((name) => `${name} URL`),
+    );
   });
 
   test('every file of a command is in the table', () => {

@@ -2,8 +2,7 @@
  * Requests of the actions: how each proposal becomes a request, and how the request is sent. Each request on entries has
  * one id, so that the entry and its outcome can be paired. All deletes cannot be undone.
  */
-import type { DlqFilter, FailureCallback, NonEmpty, ServiceClient } from '#service/api.ts';
-import type { KeptBodies } from '../ledger/kept-bodies.ts';
+import type { CarriedMessage, DlqFilter, FailureCallback, NonEmpty, ServiceClient } from '#service/api.ts';
 import { hash } from 'node:crypto';
 import { formatStamp } from '#foundation/domain/lineage.ts';
 import type { Proposal, PruneProposal, RepublishProposal, ResumeProposal } from '#foundation/domain/plan.ts';
@@ -84,7 +83,11 @@ function describePrune({ account, filter, items }: PruneProposal): PruneRequest 
 /** Facts about an account that a request needs. */
 export interface ActionPlace {
   readonly accountId?: string;
-  readonly bodies?: (account: string, dlqId: string) => ReturnType<KeptBodies['read']>;
+  /** Returns the kept message of a dead letter, or why there is none. */
+  readonly bodies?: (
+    account: string,
+    dlqId: string,
+  ) => Promise<{ readonly kept: CarriedMessage } | { readonly reason: string }>;
   readonly failureCallback?: () => FailureCallback;
 }
 

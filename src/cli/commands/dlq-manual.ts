@@ -55,7 +55,7 @@ export const dlqRepublishCommand: Command = {
     'id or one filter is required; a time is no filter.\nExit codes: those of opsd dlq resume.',
   examples: [
     "opsd dlq republish dlq-8812 --reason 'the destination is repaired'",
-    "opsd dlq republish --destination https://example.com/hook --since 2h --reason 'v42 fixes it' --wait",
+    "opsd dlq republish --topic-name hooks --since 2h --reason 'v42 fixes it'",
   ],
   run: (call) => runManualPlan(call, selectionOf(call, 'republish')),
 };
