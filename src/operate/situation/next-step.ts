@@ -82,7 +82,9 @@ export interface IncidentFacts {
   readonly incident: Pick<Incident, 'id' | 'state' | 'cause' | 'kind' | 'deliveries'>;
   readonly membersNow: number;
   /** Policies that select members, with their number of members. */
-  readonly policies: readonly (Pick<PolicyStatus, 'name' | 'effectiveMode' | 'held'> & { readonly selects: number })[];
+  readonly policies: readonly (Pick<PolicyStatus, 'name' | 'effectiveMode' | 'held' | 'schedule' | 'nextRunAt'> & {
+    readonly selects: number;
+  })[];
   /** Stored plans about members. */
   readonly plans: readonly {
     readonly id: string;
@@ -132,16 +134,20 @@ export function incidentNextStep(facts: IncidentFacts): NextStep {
         : ` ${counted(lost, 'message')} failed; no operation lists the message DLQ, so it may have dead letters that are not known.`;
     return { text: `Repair the destination: deliveries still fail.${rest}`, by: 'operator' };
   }
-  const acting = policies.find(({ effectiveMode }) => effectiveMode === 'enforce' || effectiveMode === 'approve');
+  const allActing = policies.filter(({ effectiveMode }) => effectiveMode === 'enforce' || effectiveMode === 'approve');
+  const runs = ({ name, nextRunAt, held }: (typeof policies)[number]): boolean =>
+    nextRunAt !== undefined || held !== undefined || campaigns.some(({ policy }) => policy === name);
+  const acting = allActing.find(runs) ?? allActing[0];
   if (acting !== undefined) {
-    const text = `Policy ${acting.name} selects ${formatCount(acting.selects)} of ${formatCount(membersNow)}. Its plan shows what it does next.`;
-    return {
-      text,
-      by: 'policy',
-      policy: acting.name,
-      why: heldBy(acting),
-      action: { kind: 'plan', policy: acting.name },
-    };
+    const { name, selects, schedule } = acting;
+    const selected = `Policy ${name} selects ${formatCount(selects)} of ${formatCount(membersNow)}.`;
+    const action: NextAction = { kind: 'plan', policy: name };
+    if (runs(acting)) {
+      const text = `${selected} Its plan shows what it does next.`;
+      return { text, by: 'policy', policy: name, why: heldBy(acting), action };
+    }
+    const text = `${selected} It runs ${schedule}, and does nothing before.`;
+    return { text, by: 'operator', policy: name, why: `runs ${schedule}`, action };
   }
   if (kind === 'destination') {
     const text =

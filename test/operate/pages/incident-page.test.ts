@@ -31,7 +31,7 @@ function given(over: Partial<World['incidents']> = {}, plans: readonly ReturnTyp
   ];
   return {
     ...deps,
-    policies: async () => [RESUME_BILLING],
+    policies: async () => [{ ...RESUME_BILLING, nextRunAt: NOW + 60_000 }],
     incidents: { ...deps.incidents, find: () => OWN, ...over },
     ledger: ledger({
       stepsOf,

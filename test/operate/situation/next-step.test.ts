@@ -43,6 +43,28 @@ test('dead letters that no operation lists are unknown, not absent', () => {
   expect(text).toContain('9 messages failed; no operation lists the message DLQ');
 });
 
+test('a policy that waits for an event repairs nothing before it', () => {
+  const waiting = {
+    name: 'after-deploy',
+    effectiveMode: 'enforce',
+    selects: 3,
+    schedule: '2m after a deploy',
+  } as const;
+  expect(step({ policies: [waiting] })).toEqual({
+    text: 'Policy after-deploy selects 3 of 3. It runs 2m after a deploy, and does nothing before.',
+    by: 'operator',
+    command: 'opsd plan after-deploy',
+  });
+  const repairs = { text: 'Policy after-deploy selects 3 of 3. Its plan shows what it does next.', by: 'policy' };
+  const campaigns = [{ policy: 'after-deploy', group: 'g', state: 'ready' }] as const;
+  expect(step({ policies: [waiting], campaigns })).toMatchObject(repairs);
+  expect(step({ policies: [{ ...waiting, nextRunAt: UNTIL }] })).toMatchObject(repairs);
+  const held = { guard: 'quota', reason: '', since: UNTIL };
+  expect(step({ policies: [{ ...waiting, held }] })).toMatchObject(repairs);
+  const other = { ...waiting, name: 'by-clock', nextRunAt: UNTIL };
+  expect(step({ policies: [waiting, other] })).toMatchObject({ by: 'policy', command: 'opsd plan by-clock' });
+});
+
 test('a destination that delivers again is not to be repaired', () => {
   const recovering = step(
     { membersNow: 0 },
