@@ -47,6 +47,7 @@ function depsOf(
       const reason = stored?.reason ?? policies.engine.unwrittenPauses().get('engine')?.reason;
       return reason ?? (killSwitchFile && fileSwitch(killSwitchFile));
     },
+    reducedMode: (account) => policies.engine.reducedMode(account),
     budget: budgetKnowledge(config, ledger),
     onUnrecorded: (message) => events.emit({ type: 'store.failed', operation: 'end of an operation', message }),
     tokenFiles,

@@ -36,7 +36,8 @@ export function routedOperations({ operate, generation, routing }: RoutedDeps): 
   return async (operation, given) => {
     const account = accountNamed(given.account, generation().whole.accounts).name;
     const asked = { ...given, account };
-    if (operation.name === 'rotate-token') {
+    // A body of a user's message must not be in the store, which carries commands to other replicas.
+    if (operation.name === 'rotate-token' || given.retrigger !== undefined) {
       if (!routing.isHere(account)) throw notHere(operation, account, routing);
       return operate(operation, asked);
     }
@@ -109,9 +110,10 @@ function roleOf(asked: AskedOperation): Role {
   })!;
 }
 
-/** A rotation writes the token to a file of the machine that sends it. */
+/** A rotation writes the token to a file of the machine that sends it; a retrigger has the body of a message. */
 function notHere({ name }: Operation, account: string, routing: Routing): OperationError {
   const owner = routing.ownerOf(account) ?? 'none at this time';
-  const message = `${name} stores the token in a file of the replica that owns account ${account}: ${owner}. Run it there, over its unix socket; nothing was sent`;
+  const why = name === 'rotate-token' ? `${name} stores the token in a file of` : `the body must not leave`;
+  const message = `${why} the replica that owns account ${account}: ${owner}. Run it there, over its unix socket; nothing was sent`;
   return new OperationError('refused', message);
 }

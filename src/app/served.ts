@@ -83,6 +83,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
         dlqRetentionMs: account.limits.dlqRetention,
       };
     }),
+    headerPrefix: (account: string) => whole.accounts.find(({ name }) => name === account)?.wire.headerPrefix,
     outages: (account: string) => attempts.outages(account),
     incidents: ownIncidents(generation, storage),
     labels: () => metrics.labelUse(),

@@ -49,6 +49,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly ListedCommand[]>> 
   'Repair what failed': [
     { name: 'dlq resume', load: async () => (await import('./commands/dlq-manual.ts')).dlqResumeCommand },
     { name: 'dlq republish', load: async () => (await import('./commands/dlq-manual.ts')).dlqRepublishCommand },
+    { name: 'dlq retrigger', load: async () => (await import('./commands/dlq-retrigger.ts')).dlqRetriggerCommand },
     { name: 'dlq delete', load: async () => (await import('./commands/dlq-manual.ts')).dlqDeleteCommand },
     { name: 'dlq prune', load: async () => (await import('./commands/dlq-manual.ts')).dlqPruneCommand },
     { name: 'plan', load: async () => (await import('./commands/plan.ts')).planCommand },

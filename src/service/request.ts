@@ -77,7 +77,7 @@ class RequestParts {
   readonly query: [string, QueryValue][] = [];
   readonly headers: Record<string, string> = {};
   readonly hidden: string[] = [];
-  body: string | undefined;
+  body: string | Uint8Array | undefined;
   readonly #operation: Operation;
   readonly #names: WireNames;
   readonly #fields: Record<string, OperationValue> = {};
@@ -108,8 +108,8 @@ class RequestParts {
         return;
       case 'raw':
         if (this.#operation.name === 'trigger') this.headers['Content-Type'] = 'text/plain';
-        this.body = valueText(value);
-        this.hidden.push(this.body);
+        this.body = value instanceof Uint8Array ? value : valueText(value);
+        this.hidden.push(String(Buffer.from(this.body)));
         return;
       case 'path':
         this.#hideQuery(spec, valueText(value));

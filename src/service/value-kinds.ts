@@ -20,7 +20,14 @@ import { InvalidRequestError } from './service-error.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 type Endpoint = { readonly url: string; readonly name?: string };
-export type OperationValue = string | number | boolean | readonly (string | number)[] | Headers | readonly Endpoint[];
+export type OperationValue =
+  | string
+  | number
+  | boolean
+  | readonly (string | number)[]
+  | Headers
+  | readonly Endpoint[]
+  | Uint8Array;
 
 export const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const REDACTION = /^(?:body|headers|header\[[!#$%&'*+\-.^_`|~0-9A-Za-z]+\])$/;
@@ -65,7 +72,7 @@ export const CHECKS = {
   headers: checkHeaders,
   endpoints: checkEndpoints,
   body(operation, name, value) {
-    if (typeof value === 'string') return value;
+    if (typeof value === 'string' || value instanceof Uint8Array) return value;
     throw new InvalidRequestError(operation, `${name} must be text`);
   },
 } as const satisfies Readonly<Record<string, Check>>;

@@ -1,6 +1,6 @@
 /** History of entries, runs and lineages. Each query serves a whole listing, and none runs once for each entry. */
 import type { CampaignStep } from '#foundation/domain/campaign.ts';
-import type { ActionType } from '#foundation/domain/plan.ts';
+import type { ClaimKind } from '#foundation/domain/plan.ts';
 import type { History, LineageHistory, Resume } from '#automate/ledger/history.ts';
 import { all, type Dialect, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
@@ -71,12 +71,12 @@ export function createHistory({ database }: Journal): History {
     return ids.length === 0 ? [] : yield* all<R>(queries[name], account, JSON.stringify(ids));
   }
 
-  function* claims(account: string, targets: Iterable<string>): Work<ReadonlyMap<string, ActionType>> {
-    const found = new Map<string, ActionType>();
+  function* claims(account: string, targets: Iterable<string>): Work<ReadonlyMap<string, ClaimKind>> {
+    const found = new Map<string, ClaimKind>();
     for (const ids of partsOf(targets)) {
       const byOperators = yield* rowsOf('operationClaims', account, ids);
       const byIntents = yield* rowsOf('claims', account, ids);
-      for (const row of [...byOperators, ...byIntents]) found.set(String(row['target']), row['action'] as ActionType);
+      for (const row of [...byOperators, ...byIntents]) found.set(String(row['target']), row['action'] as ClaimKind);
     }
     return found;
   }

@@ -3,6 +3,7 @@
  * that is proven to have had no effect releases its claim and its cap. A prune page that deleted fewer messages than
  * allowed keeps only those in the cap.
  */
+import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Proposal } from '#foundation/domain/plan.ts';
 import type { ActionOutcome, CapLimit, Intents, Premises, Refused } from '#automate/ledger/intents.ts';
 import type { AuditEntry } from '#automate/ledger/audit-log.ts';
@@ -27,7 +28,7 @@ const INSERT_OUTCOME =
 const INTENT = 'SELECT at, proposal, items, active FROM intents WHERE id = ?';
 const OUTCOME = 'SELECT outcome FROM outcomes WHERE intent_id = ? ORDER BY id DESC LIMIT 1';
 const CLAIM = 'SELECT id FROM intents WHERE account = ? AND target = ? AND active = 1';
-const OPERATION_CLAIM = 'SELECT operation_id FROM operation_claims WHERE account = ? AND target = ?';
+const OPERATION_CLAIM = 'SELECT operation_id, action FROM operation_claims WHERE account = ? AND target = ?';
 const PAUSED = 'SELECT scope, reason FROM pauses WHERE lifted_at IS NULL ORDER BY id';
 const ENDED = `SELECT id, state, by, reason FROM plans WHERE id = ? AND state IN ('cancelled', 'rejected')`;
 const LAST_OF_LINEAGE = 'SELECT max(at) AS at FROM intents WHERE account = ? AND lineage = ? AND active = 1';
@@ -75,7 +76,8 @@ export function createIntents({ database, epoch, write }: Journal, { caps, trust
       return { ok: false, guard: 'claim', reason: `already sent as action ${Number(claim['id'])}` };
     }
     const taken = yield* get(OPERATION_CLAIM, account, target);
-    if (taken !== undefined) {
+    const isByHand = proposal.action === 'workflow-dlq.delete' && manualPlanId(proposal.policy) !== undefined;
+    if (taken !== undefined && !(isByHand && taken['action'] === 'retrigger')) {
       const operation = Number(taken['operation_id']);
       return { ok: false, guard: 'claim', reason: `already sent by an operator as operation ${operation}` };
     }

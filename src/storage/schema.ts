@@ -221,15 +221,18 @@ export const TABLES = `
     account TEXT PRIMARY KEY, id TEXT NOT NULL, since INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  -- Operations of operators. outcome is null until the response; to_usd is 0 for an unlimited budget.
+  -- Operations of operators. outcome is null until the response; to_usd is 0 for an unlimited budget. Of a retrigger:
+  -- dlq_id is the failed run, run_id the new one, and retrigger has the facts as JSON, without the body.
   CREATE TABLE operations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     at INTEGER NOT NULL, operation TEXT NOT NULL, account TEXT NOT NULL, by TEXT NOT NULL,
-    from_usd INTEGER, to_usd INTEGER, outcome TEXT, ended_at INTEGER
+    from_usd INTEGER, to_usd INTEGER, outcome TEXT, ended_at INTEGER, dlq_id TEXT, run_id TEXT, retrigger TEXT
   ) STRICT;
   CREATE INDEX operations_open ON operations (id) WHERE outcome IS NULL;
   CREATE INDEX operations_budget ON operations (account, at) WHERE to_usd IS NOT NULL;
   CREATE INDEX operations_at ON operations (at);
+  CREATE INDEX operations_dlq_id ON operations (account, dlq_id) WHERE dlq_id IS NOT NULL;
+  CREATE INDEX operations_run ON operations (account, run_id) WHERE run_id IS NOT NULL;
 
   CREATE TABLE operation_claims (
     account TEXT NOT NULL, target TEXT NOT NULL, action TEXT NOT NULL,

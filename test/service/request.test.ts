@@ -195,3 +195,9 @@ test('management paths, fields and plans have the names of the installation', ()
     body: '{"plan_name":"acme_fixed_1m"}',
   });
 });
+
+test('a body of bytes is sent as it is, and its text is hidden', () => {
+  const bytes = Buffer.from([0x68, 0x69, 0xff]);
+  const { body, hidden } = request('trigger', { workflowUrl: 'https://a.example/flow', body: bytes });
+  expect([body, hidden]).toEqual([bytes, ['hi\uFFFD']]);
+});

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { BegunOperation } from '#automate/ledger/operations.ts';
+import type { Proposal } from '#foundation/domain/plan.ts';
 import { isOvertaken, newestBudget } from '#foundation/domain/known-budget.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
@@ -106,6 +107,36 @@ ledgerTest('an operation whose outcome is unknown may be repeated by an operator
   });
   expect((await ledger.beginOperation(resume('dlq-8812'))).ok).toBe(true);
   expect(await ledger.beginOperation(resume('dlq-8812'))).toMatchObject({ ok: false });
+});
+
+ledgerTest('a retriggered run is left alone by everything but a manual delete', async (ledger) => {
+  const retrigger = {
+    dlqId: 'dlq-8812',
+    workflowRunId: 'opsd-1',
+    workflowUrl: 'https://app.example.com/invoice',
+    reason: 'why',
+    bodyBytes: 2,
+    bodySha256: '0',
+    isEdited: true,
+  };
+  const begun = { ...resume('dlq-8812'), claims: { action: 'retrigger' as const, dlqIds: ['dlq-8812'] }, retrigger };
+  const id = await begin(ledger, begun);
+  const of = async (account: string, wanted: string) => (await ledger.retriggers(account, wanted))[0];
+  expect(await of('production', 'dlq-8812')).toEqual({ ...retrigger, at: NOW, by: 'oncall' });
+  expect(await of('other', 'dlq-8812')).toBeUndefined();
+  expect(await ledger.beginOperation(begun)).toEqual({ ok: false, reason: 'dlq-8812: operation 1 has it' });
+  await ledger.endOperation(id, 'production', { at: NOW, outcome: 'accepted' });
+  expect(await of('production', 'opsd-1')).toEqual({ ...retrigger, at: NOW, by: 'oncall', outcome: 'accepted' });
+
+  const { attempt: _attempt, campaign: _campaign, ...run } = proposal();
+  const reserve = async (policy: string, action: 'workflow-dlq.resume' | 'workflow-dlq.delete') => {
+    const asked = (action === 'workflow-dlq.resume' ? proposal() : { ...run, action }) as Proposal;
+    return (await ledger.reserve(await ledger.beginRun(plan(), NOW), { ...asked, policy }, NOW, [])).ok;
+  };
+  expect(await reserve('resume-billing', 'workflow-dlq.resume')).toBe(false);
+  expect(await reserve('manual:9f3c', 'workflow-dlq.resume')).toBe(false);
+  expect(await reserve('delete-old', 'workflow-dlq.delete')).toBe(false);
+  expect(await reserve('manual:9f3c', 'workflow-dlq.delete')).toBe(true);
 });
 
 test('after a crash the outcome of an operation is recorded as unknown, once', async () => {

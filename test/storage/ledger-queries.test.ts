@@ -7,6 +7,7 @@ import { stepQuery } from '#storage/ledger-campaigns.ts';
 import { createCaps, ITEMS, oldestQuery, SLICE_MS } from '#storage/ledger-caps.ts';
 import { historyQueries } from '#storage/ledger-history.ts';
 import { WORK_LIST } from '#storage/ledger-intents.ts';
+import { RETRIGGERS } from '#storage/ledger-operations.ts';
 import { forgettable } from '#storage/ledger-retention.ts';
 import { LAST_RUNS, LAST_STOPS, recentRunsQuery } from '#storage/ledger-runs.ts';
 import { PENDING_WITH_KEY, selectPendingTriggers } from '#storage/ledger-triggers.ts';
@@ -41,6 +42,7 @@ const QUERIES: readonly (readonly [string, string])[] = [
   ...Object.entries(historyQueries(dialect)),
   ...Object.entries(usageQueries(dialect)),
   ['items', ITEMS],
+  ['retriggers', RETRIGGERS],
   ['oldest', oldestQuery()],
   ['forgettable', forgettable(dialect)],
   ['pending triggers', selectPendingTriggers(dialect)],

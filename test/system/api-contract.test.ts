@@ -95,6 +95,10 @@ test('every operation answers as the document says', async () => {
   await post('acknowledge', { incident, note: 'known' });
   await post('deploys', { of: ['other.example.com'], version: 'v42', url: 'https://ci.example.com/42' });
   await post('explain', { id: dlqId });
+  const letters = (await get('dead-letters?queue=workflow'))['deadLetters'] as readonly { readonly id: string }[];
+  const another = letters[2]!.id;
+  await post('retrigger', { id: another, confirm: another, reason: 'why', body: 'e30=' });
+  await get(`dead-letters/${another}`);
 
   // A policy's plan, and two manual ones: one applied, one cancelled.
   const made = await post('plan', { policy: 'resume-billing', keep: true });

@@ -64,6 +64,8 @@ export interface Engine extends EngineCommands {
   readonly others: Pick<Conditions, 'raise' | 'resolve'>;
   /** Pauses that could not be stored, for the next engine. */
   unwrittenPauses(): Map<string, Pause>;
+  /** Returns why manual plans of an account cannot be applied in its mode. */
+  reducedMode(account: string): string | undefined;
   /**
    * Restores conditions of an earlier process at the start. The first settling resolves those of policies that no longer
    * run.
@@ -138,6 +140,10 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     others: conditions,
     has: (policy) => byName.has(policy),
     unwrittenPauses: () => authority.unwrittenPauses(),
+    reducedMode(account) {
+      const { mode, reducedBy } = authority.mode({ account, mode: 'approve' });
+      return mode === 'off' || mode === 'audit' ? `account ${account} is in mode ${mode}: ${reducedBy}` : undefined;
+    },
     plan: async (name, request, signal) => planPolicy(name, request, commands, signal),
     apply: async (id, person, signal) => applyPlan(id, person, commands, signal),
     planManually: async (request, signal) => planManually(request, commands, signal),

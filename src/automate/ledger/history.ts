@@ -1,6 +1,6 @@
 /** History of entries, runs and their lineages. */
 import type { CampaignStep } from '#foundation/domain/campaign.ts';
-import type { ActionType } from '#foundation/domain/plan.ts';
+import type { ClaimKind } from '#foundation/domain/plan.ts';
 import type { ActionRecord } from './intents.ts';
 
 /** Earlier repairs of a run. */
@@ -22,7 +22,7 @@ export interface Resume {
 /** Reader of earlier actions, for many entries at once. An id without a result has no entry in a returned map. */
 export interface History {
   /** Actions with an active claim on these targets: by an intent that was not proven without effect, or an operation. */
-  claims(account: string, targets: Iterable<string>): Promise<ReadonlyMap<string, ActionType>>;
+  claims(account: string, targets: Iterable<string>): Promise<ReadonlyMap<string, ClaimKind>>;
   /** Histories of the runs that this daemon acted on, or that its resumes created, under these ids. */
   lineagesOfRuns(account: string, workflowRunIds: Iterable<string>): Promise<ReadonlyMap<string, LineageHistory>>;
   /** Histories of the lineages with an attempt. It reads `lineages` to the end: the caller notes what it yields. */

@@ -10,7 +10,7 @@ import type { DeployInbox, Deploys } from './deploys.ts';
 import type { History } from './history.ts';
 import type { Intents } from './intents.ts';
 import type { BodyReads, BodyRetention } from './kept-bodies.ts';
-import type { Operations } from './operations.ts';
+import type { Operations, RetriggerReads } from './operations.ts';
 import type { Pauses } from './pauses.ts';
 import type { Plans } from './plans.ts';
 import type { Reports } from './reports.ts';
@@ -35,6 +35,7 @@ export interface Ledger
     Campaigns,
     Pauses,
     Operations,
+    RetriggerReads,
     SignalInbox,
     Signals,
     BodyReads,

@@ -1,5 +1,32 @@
 /** Operations that an operator sends by name, outside of any policy. */
-import type { ActionType } from '#foundation/domain/plan.ts';
+import type { ClaimKind } from '#foundation/domain/plan.ts';
+
+/** Start of a new run with the body of a failed one. */
+export interface RetriggeredRun {
+  /** Failed run in the workflow DLQ. It stays there. */
+  readonly dlqId: string;
+  /** Id of the new run: made and stored before it is sent, so that the run can be found after a lost response. */
+  readonly workflowRunId: string;
+  readonly workflowUrl: string;
+  readonly reason: string;
+  /** Facts about the body, which is not stored. */
+  readonly bodyBytes: number;
+  readonly bodySha256: string;
+  /** True if the operator gave the body. */
+  readonly isEdited: boolean;
+}
+
+export interface Retrigger extends RetriggeredRun {
+  readonly at: number;
+  readonly by: string;
+  /** Absent while the request is in flight. */
+  readonly outcome?: OperationOutcome;
+}
+
+export interface RetriggerReads {
+  /** @param id dlqId of the failed run, or id of the new one. @returns newest first */
+  retriggers(account: string, id: string): Promise<readonly Retrigger[]>;
+}
 
 /** `unknown`: the response was lost, or the daemon stopped before it arrived. */
 export type OperationOutcome = 'accepted' | 'rejected' | 'unknown';
@@ -15,11 +42,12 @@ export interface BegunOperation {
   /** Id of the account or index. */
   readonly object?: string;
   /** Entries on which it acts: no other action is allowed to act on them. */
-  readonly claims?: { readonly action: ActionType; readonly dlqIds: readonly string[] };
+  readonly claims?: { readonly action: ClaimKind; readonly dlqIds: readonly string[] };
   /** True if a pause of the engine refuses it. */
   readonly isBulk?: boolean;
   /** True if its entries are unknown: it is refused while an action of a policy on the account has no outcome. */
   readonly isByFilter?: boolean;
+  readonly retrigger?: RetriggeredRun;
   /** New budget, in US dollars, and the known one. Infinity if unlimited. */
   readonly budget?: { readonly fromUsd?: number; readonly toUsd: number };
 }

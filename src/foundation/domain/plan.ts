@@ -25,6 +25,8 @@ export const ACTION_TYPES = [
   'budget.raise',
 ] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
+/** Kind of a claim on an entry. After `retrigger`, only a manual plan is allowed to delete the entry. */
+export type ClaimKind = ActionType | 'retrigger';
 
 /** Actions that bring entries back, step by step, and are verified. */
 export const REPAIRS = ['workflow-dlq.resume', 'message-dlq.republish'] as const satisfies readonly ActionType[];

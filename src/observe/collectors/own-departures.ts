@@ -3,7 +3,7 @@
  * the batch and counted out. The next complete listing finds the run counted. After a crash in between, that listing
  * counts it.
  */
-import type { ActionType } from '#foundation/domain/plan.ts';
+import type { ClaimKind } from '#foundation/domain/plan.ts';
 import { aggregateOwnDepartures, type OwnActions } from '../aggregation/workflow-dlq.ts';
 import type { WorkflowDlqAggregationStore } from '../aggregation/workflow-dlq-store.ts';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
@@ -58,7 +58,8 @@ export function applyOwnDepartures({ events, clock, store, actedOn, depart }: Ow
   };
 }
 
-/** Returns how actions remove their entries from the workflow DLQ. */
-export function departuresBy(actions: ReadonlyMap<string, ActionType>): OwnActions {
-  return new Map([...actions].map(([id, action]) => [id, action === 'workflow-dlq.delete' ? 'deleted' : 'resumed']));
+/** Returns how actions remove their entries from the workflow DLQ. A retrigger removes none. */
+export function departuresBy(claims: ReadonlyMap<string, ClaimKind>): OwnActions {
+  const actions = [...claims].filter(([, kind]) => kind !== 'retrigger');
+  return new Map(actions.map(([id, action]) => [id, action === 'workflow-dlq.delete' ? 'deleted' : 'resumed']));
 }

@@ -12,6 +12,7 @@ import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import type { Deploys } from '#automate/ledger/deploys.ts';
 import type { History, LineageHistory } from '#automate/ledger/history.ts';
 import type { BodyReads } from '#automate/ledger/kept-bodies.ts';
+import type { RetriggerReads } from '#automate/ledger/operations.ts';
 import type { StatusReads } from '#automate/ledger/ledger.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
 import type { Reports } from '#automate/ledger/reports.ts';
@@ -38,6 +39,7 @@ export interface LedgerReader
     TimelineReader,
     Deploys,
     BodyReads,
+    RetriggerReads,
     Pick<History, 'actionsOn' | 'resumedFrom' | 'lineagesOfRuns' | 'stepsOf'>,
     Pick<Raises, 'budgetChangesOf'>,
     Pick<Signals, 'deadLetters'> {
@@ -100,6 +102,8 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
     readonly managementApiUrl?: string;
     readonly dlqRetentionMs?: number;
   }[];
+  /** Brand prefix of the service's own headers; default: `Svc`. */
+  headerPrefix?(account: string): string | undefined;
   /** This process among those that share the store; absent if none can. */
   readonly replica?: {
     readonly name: string;

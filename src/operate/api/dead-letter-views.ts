@@ -21,6 +21,7 @@ import {
   type FoundDeadLetter,
 } from './dead-letter-query.ts';
 import { fromLedger } from './from-store.ts';
+import { retriggerViews } from './retrigger-views.ts';
 import { actionView } from './run-views.ts';
 
 export function deadLetterList(deps: DeadLetterDeps, query: QueryOf<typeof searchDeadLetters>): DeadLetterList {
@@ -82,6 +83,7 @@ export async function deadLetterDetail(
   const ofRun = isBodyWanted && queue === 'workflow' ? await sampleOfRun(deps, found, signal) : undefined;
   const stored = await fromLedger(given, async (ledger) => ({
     actions: await ledger.actionsOn(account, [row.dlqId]),
+    retriggers: queue === 'workflow' ? await ledger.retriggers(account, row.dlqId) : [],
     body: queue === 'message' ? (await deps.bodies.states(account, [row.dlqId], ledger)).get(row.dlqId) : undefined,
     kept: isBodyWanted && queue === 'message' ? await deps.bodies.read(account, row.dlqId, ledger) : undefined,
   }));
@@ -91,6 +93,7 @@ export async function deadLetterDetail(
     deadLetter: deadLetterView(deps, found),
     actions: stored.actions.map(actionView),
     body: stored.body,
+    retriggers: await retriggerViews(given, account, stored.retriggers),
     sample: kept === undefined ? ofRun : sampleOfMessage(kept),
   };
 }

@@ -11,6 +11,7 @@ import { findIncident, incidentList, incidentView, readIncident } from './incide
 import { fromStore } from './from-store.ts';
 import { implement } from './implement.ts';
 import { knownAccount } from './known-account.ts';
+import { retrigger } from './retrigger.ts';
 
 const LONGEST_SNOOZE_MS = 90 * 86_400_000;
 
@@ -38,6 +39,7 @@ export const INCIDENT_ROUTES: readonly ApiRoute[] = [
     if (isBodyWanted) allow(given, 'operator', 'opsd dlq show ID --body');
     return deadLetterDetail(given, findDeadLetter(deps, id, knownAccount(deps, query.account)), isBodyWanted);
   }),
+  implement(letters.retriggerRun, retrigger),
 ];
 
 /** @throws {HttpError} 404 for an unknown incident, 409 for a resolved one */

@@ -64,12 +64,14 @@ class Lookup {
   }
 
   find(id: string): Promise<Found | undefined> {
-    const { board, liveReads } = this.#deps;
+    const { board, ledger, liveReads } = this.#deps;
     const rows = board.latest(this.#account, 'workflowDlq')?.rows ?? [];
     const listed = rows.filter(({ dlqId, workflowRunId }) => dlqId === id || workflowRunId === id);
     const known = listed.toSorted((a, b) => a.createdAt - b.createdAt).at(-1);
     return liveReads.read(this.#account, MOST_REQUESTS, async (api) => {
       if (known !== undefined) return { run: await this.#run(api, known.workflowRunId, known) };
+      const isRetrigger = (await ledger.retriggers(this.#account, id)).some((one) => one.workflowRunId === id);
+      if (isRetrigger) return { run: await this.#run(api, id, await failedRunById(api, id, this.#signal)) };
       const message = await this.#message(api, id);
       if (message !== undefined) return { message };
       const entry = await failedRunById(api, id, this.#signal);
@@ -123,9 +125,17 @@ class Lookup {
     const account = this.#account;
     const actions = await this.#actionsOn([workflowRunId, entry?.dlqId]);
     const begun = actions.find(({ newRunId }) => newRunId === workflowRunId);
-    const workflowUrl = entry?.workflowUrl ?? actions.map(urlOf).find((url) => url !== undefined);
-    const from = entry?.workflowCreatedAt ?? begun?.at;
-    const { messages, unknown } = await this.#messages(api, { workflowRunId, workflowUrl, from, to: entry?.createdAt });
+    const retriggers = await this.#deps.ledger.retriggers(account, workflowRunId);
+    const retrigger = retriggers.find((one) => one.workflowRunId === workflowRunId);
+    const urls = [entry?.workflowUrl, retrigger?.workflowUrl, ...actions.map(urlOf)];
+    const workflowUrl = urls.find((url) => url !== undefined);
+    const from = entry?.workflowCreatedAt ?? begun?.at ?? (retrigger && retrigger.at - MARGIN_MS);
+    const { messages, unknown, isCut } = await this.#messages(api, {
+      workflowRunId,
+      workflowUrl,
+      from,
+      to: entry?.createdAt,
+    });
     const resumedFrom = (await this.#deps.ledger.resumedFrom(account, [workflowRunId])).get(workflowRunId);
     const [createdAt, failedAt] = [entry?.workflowCreatedAt, entry?.createdAt];
     return {
@@ -139,6 +149,7 @@ class Lookup {
       ...(resumedFrom !== undefined && { resumedFrom }),
       resumedAs: actions.flatMap((action) => resumeOf(action, workflowRunId)),
       messages,
+      ...(isCut && { isCut }),
       timeline: ordered([
         ...(createdAt === undefined ? [] : [{ at: createdAt, kind: 'created' as const }]),
         ...(failedAt === undefined ? [] : [{ at: failedAt, kind: 'ended' as const, outcome: 'failed' }]),
@@ -161,7 +172,11 @@ class Lookup {
       readonly from: number | undefined;
       readonly to: number | undefined;
     },
-  ): Promise<{ readonly messages: readonly MessageView[]; readonly unknown: readonly string[] }> {
+  ): Promise<{
+    readonly messages: readonly MessageView[];
+    readonly unknown: readonly string[];
+    readonly isCut?: true;
+  }> {
     const { workflowRunId, workflowUrl, from, to } = run;
     if (workflowUrl === undefined)
       return { messages: [], unknown: ['The workflow’s URL is unknown, so its messages are too.'] };
@@ -172,6 +187,7 @@ class Lookup {
     };
     const groups = new Map<string, LogEntry[]>();
     const unknown: string[] = [];
+    let isCut = false;
     try {
       for await (const row of entriesOfRun(api, query, workflowRunId, this.#signal)) {
         const group = groups.get(row.messageId);
@@ -180,6 +196,7 @@ class Lookup {
       }
     } catch (error) {
       if (!(error instanceof ReadLimitError)) throw error;
+      isCut = true;
       unknown.push(`Not all messages of the run were read: ${error.message}.`);
     }
     const all = [...groups.values()].toSorted((a, b) => startOf(a) - startOf(b));
@@ -190,7 +207,7 @@ class Lookup {
     }
     const messages: MessageView[] = [];
     for (const entries of all.slice(0, MOST_MESSAGES)) messages.push(await this.#messageOf(entries));
-    return { messages, unknown };
+    return { messages, unknown, ...((isCut || all.length > MOST_MESSAGES) && { isCut: true }) };
   }
 
   async #messageOf(entries: readonly LogEntry[]): Promise<MessageView> {

@@ -54,9 +54,12 @@ async function operation(context: ApiContext): Promise<Reply> {
       ...(notes.length > 0 && { headers: { [NOTE_HEADER]: notes.map((note) => encodeURIComponent(note)) } }),
     };
   } catch (error) {
-    if (!(error instanceof OperationError)) throw error;
-    throw new HttpError(STATUS[error.code], error.code, error.message);
+    throw httpErrorOf(error);
   }
+}
+
+export function httpErrorOf(error: unknown): unknown {
+  return error instanceof OperationError ? new HttpError(STATUS[error.code], error.code, error.message) : error;
 }
 
 function named(name: string): Operation {

@@ -1,12 +1,15 @@
 /** Dead letters of both queues. Field names are stable. Times are epoch milliseconds. */
 import { z } from 'zod';
+import { RETRIGGER_STATES } from '../situation/retrigger.ts';
 import { DEAD_LETTER_QUEUES } from '#foundation/domain/incident.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import {
   choiceField,
   cursorParameter,
   limitParameter,
+  nameField,
   pastParameter,
+  reasonField,
   statusesParameter,
   textParameter,
   textsParameter,
@@ -88,6 +91,21 @@ const sample = s.named(
 );
 export type DeadLetterSample = s.Infer<typeof sample>;
 
+/** New run with the body of a failed one. */
+const retrigger = s.named(
+  'Retrigger',
+  s.object({
+    workflowRunId: s.text('Id of the new run.'),
+    at: s.time(),
+    by: s.text(),
+    reason: s.text(),
+    isEdited: s.flag('True if the operator gave the body.'),
+    state: s.choice(RETRIGGER_STATES),
+    text: s.text('What is known of the new run, and the next step.'),
+  }),
+);
+export type RetriggerView = s.Infer<typeof retrigger>;
+
 /** Filters as the service names them. Values of one filter are alternatives; all filters must match. */
 export const DEAD_LETTER_FILTERS = [
   'dlqId',
@@ -158,6 +176,26 @@ export const getDeadLetter = route('GET /api/v1/dead-letters/{id}', {
     // Message DLQ only.
     body: s.opt(keptBody),
     sample: s.opt(sample),
+    // Workflow DLQ only: new runs with the body of this one, newest first. The log is read for each.
+    retriggers: s.listOf(retrigger),
   }),
   errors: [403, 404],
+});
+
+/** The new run executes all steps, also those that had finished. The entry stays in the DLQ. */
+export const retriggerRun = route('POST /api/v1/retrigger', {
+  id: 'retriggerRun',
+  summary: 'Start a new run with the body of a failed one, or with another body',
+  role: 'admin',
+  command: 'opsd dlq retrigger ID --reason TEXT',
+  isLong: true,
+  body: z.strictObject({
+    id: nameField('the dlqId of a failed run'),
+    account: nameField('the name of an account').exactOptional(),
+    confirm: nameField('the dlqId again').exactOptional(),
+    reason: reasonField(),
+    body: z.string('must be base64').exactOptional().describe('Body in base64; default: that of the failed run.'),
+  }),
+  answer: s.object({ retrigger }),
+  errors: [404, 409, 429, 502, 503],
 });

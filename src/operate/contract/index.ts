@@ -1,7 +1,7 @@
 /** All routes of the API, in the groups of its document. A generated client has one module for each group. */
 import { getAuditHead, getAudit, getAuditVerification } from './audit.ts';
 import { adoptState, backupState, callOperation, pauseEngine, reload, resetCounter, unpauseEngine } from './control.ts';
-import { getDeadLetter, searchDeadLetters } from './dead-letters.ts';
+import { getDeadLetter, retriggerRun, searchDeadLetters } from './dead-letters.ts';
 import { reportDeploy } from './deploys.ts';
 import { getHistory } from './history.ts';
 import { acknowledgeIncident, getIncident, listIncidents, snoozeIncident } from './incidents.ts';
@@ -48,6 +48,7 @@ export const GROUPS = [
       snoozeIncident,
       searchDeadLetters,
       getDeadLetter,
+      retriggerRun,
       searchMessages,
       getMessage,
       postExplain,

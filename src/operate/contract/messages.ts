@@ -131,6 +131,7 @@ const workflowRun = s.named(
     resumedAs: s.listOf(s.object({ workflowRunId: s.text(), at: s.time(), outcome: s.text() })),
     // Messages of the run in the log, oldest first.
     messages: s.listOf(message),
+    isCut: s.opt(s.flag('True if not all messages were read.')),
     // Events of the run itself; each message has its own.
     timeline: s.listOf(timelineEvent),
     unknown: s.listOf(s.text()),

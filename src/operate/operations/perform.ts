@@ -45,7 +45,7 @@ export async function performOperation(
   }
   const by = await permitted(operation, values, { account, asked, deps });
   using rotation = operation.name === 'rotate-token' ? prepareRotation(values, { ...asked, account }, deps) : undefined;
-  const id = await begin(await begunOf(operation, values, { account, by, deps }), deps);
+  const id = await begin(await begunOf(operation, values, { account, by, deps, retrigger: asked.retrigger }), deps);
   // A disconnected caller must not make the outcome unknown. The client's timeout bounds the request.
   const { signal } = new AbortController();
   let outcome: OperationOutcome = 'accepted';
@@ -57,11 +57,16 @@ export async function performOperation(
     outcome = effectOf(error) === 'none' ? 'rejected' : 'unknown';
     detail = errorMessage(error);
     if (outcome === 'rejected') throw error;
-    const next = rotation === undefined ? '' : `. ${lostRotation(rotation)}`;
+    const next = rotation === undefined ? lostRetrigger(asked) : `. ${lostRotation(rotation)}`;
     throw new OperationError('service_error', `${detail}. The outcome is unknown${next}`);
   } finally {
     await end({ id, account: account.name }, { outcome, ...(detail !== undefined && { detail }) }, deps);
   }
+}
+
+function lostRetrigger({ retrigger }: AskedOperation): string {
+  if (retrigger === undefined) return '';
+  return `. \`opsd dlq show ${retrigger.dlqId}\` shows what became of run ${retrigger.workflowRunId}`;
 }
 
 function checkBudget({ name, api }: Operation, account: OperationAccount): void {
@@ -113,10 +118,12 @@ async function permitted(operation: Operation, values: OperationValues, context:
   const isByFilter = operation.bulk !== undefined && selectedIds(values) === undefined;
   const isConfirmed = await needsConfirmation(operation, values, context);
   const { by } = asked.allow(isByFilter || isConfirmed ? 'admin' : leastRole(operation));
-  if (operation.bulk !== undefined) {
+  if (operation.bulk !== undefined || asked.retrigger !== undefined) {
     const held = (await deps.paused()) ?? ledger.mustBeAdopted;
     if (held !== undefined) throw new OperationError('refused', `the engine is paused: ${held}; nothing was sent`);
   }
+  const reduced = asked.retrigger === undefined ? undefined : deps.reducedMode(context.account.name);
+  if (reduced !== undefined) throw new OperationError('refused', `${reduced}; nothing was sent`);
   if (isByFilter && (await isActing(context))) {
     const message = `a policy acts on account ${context.account.name} at this time; nothing was sent. Try again, or name ids`;
     throw new OperationError('refused', message);
@@ -179,7 +186,12 @@ const ACTIONS: Readonly<Record<string, ActionType>> = {
 async function begunOf(
   { name, api, bulk }: Operation,
   values: OperationValues,
-  { account, by, deps }: { readonly account: OperationAccount; readonly by: string; readonly deps: OperationDeps },
+  {
+    account,
+    by,
+    deps,
+    retrigger,
+  }: Pick<Permitting, 'account' | 'deps'> & Pick<AskedOperation, 'retrigger'> & { readonly by: string },
 ): Promise<BegunOperation> {
   const dlqIds = selectedIds(values);
   const object = values['id'] ?? values['msgsvc_id'];
@@ -194,6 +206,11 @@ async function begunOf(
     ...(api === 'management' && object !== undefined && { object: valueText(object) }),
     ...(bulk !== undefined && { isBulk: true, isByFilter: dlqIds === undefined }),
     ...(dlqIds !== undefined && { claims: { action: ACTIONS[name]!, dlqIds } }),
+    ...(retrigger !== undefined && {
+      isBulk: true,
+      retrigger,
+      claims: { action: 'retrigger', dlqIds: [retrigger.dlqId] },
+    }),
     ...(isOwnBudget && {
       budget: { toUsd: dollarsOf(values), ...(fromUsd !== undefined && { fromUsd }) },
     }),

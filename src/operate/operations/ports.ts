@@ -1,6 +1,6 @@
 /** Dependencies of operations that operators send by name. */
 import type { Intents } from '#automate/ledger/intents.ts';
-import type { Operations } from '#automate/ledger/operations.ts';
+import type { Operations, RetriggeredRun } from '#automate/ledger/operations.ts';
 import type { Trust } from '#automate/ledger/trust.ts';
 import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -29,6 +29,8 @@ export interface OperationDeps {
   readonly clock: Clock;
   /** Reason for a pause of the whole engine, the kill switch included. */
   paused(): Promise<string | undefined>;
+  /** Reason why the mode of an account allows no action on failed runs. */
+  reducedMode(account: string): string | undefined;
   budget(account: string): Promise<BudgetKnowledge | undefined>;
   /** Reports that the end of an operation could not be recorded. */
   onUnrecorded(message: string): void;
@@ -40,6 +42,8 @@ export interface AskedOperation {
   readonly account?: string;
   /** Name that the caller typed. */
   readonly confirm?: string;
+  /** Failed run that a trigger starts again. Its entry is claimed, and pauses and modes hold it. */
+  readonly retrigger?: RetriggeredRun;
   /** True over the unix socket: the caller may name files of this machine. */
   readonly isLocal: boolean;
   /** Aborts a read. A write is never aborted: its effect would be unknown. */

@@ -10,10 +10,11 @@ import type { Reply } from '../http/reply.ts';
 import { selectsEverything } from './dead-letter-selection.ts';
 import { reasonInput } from './frame/fields.ts';
 import { accountField, filterForm, queryFilters, nextLink, readFilters } from './frame/filters.ts';
-import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts';
+import { addressOf, formFor, pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { queueProblems } from './incidents.ts';
 import { deadLetterSheet } from '../show/dead-letter.ts';
 import { deadLetterPath, incidentPath } from '../contract/page-paths.ts';
+import { shellWord } from '#foundation/domain/own-command.ts';
 import { address, type Cell, idLink, moment, section, sub, table, wide } from '#foundation/markup/cell.ts';
 import { html } from '#foundation/markup/html.ts';
 
@@ -126,6 +127,13 @@ export async function deadLetterPage(context: PageContext): Promise<Reply> {
     title: `Dead letter ${deadLetter.id}`,
     section: '/dead-letters',
     isStill: true,
-    main: deadLetterSheet(document, offer),
+    main: [
+      deadLetterSheet({ ...document, retriggers: withCommands(context, document.retriggers) }, offer),
+      isOfRun &&
+        html`<p class="faint">
+          <code>${pageCommand(context)(`dlq retrigger ${shellWord(deadLetter.id)} --reason TEXT`)}</code> starts a new
+          run with the same body, or another one, for the role admin. All steps run again, also those that had finished.
+        </p>`,
+    ],
   });
 }

@@ -101,6 +101,10 @@ const SENTENCES: Readonly<Record<string, (record: AuditFields) => Cell>> = {
     has(of, 'object') && ['for', idText(text(of, 'object'))],
     has(of, 'dlqIds') && `for ${[of['dlqIds']].flat().join(', ')}`,
     has(of, 'keys') && `by ${[of['keys']].flat().join(', ')}`,
+    has(of, 'newRunId') && [', as the new run', idText(text(of, 'newRunId'))],
+    has(of, 'bodySha256') &&
+      `, with ${of['isEdited'] === true ? 'another' : 'the same'} body of ${counted(number(of, 'bodyBytes') ?? 0, 'byte')}, SHA-256 ${text(of, 'bodySha256')}`,
+    because(of),
   ],
   'operation.ended': (of) => [
     `The operation ${text(of, 'operation')} ended: ${words(of, 'outcome')}`,

@@ -11,11 +11,14 @@ import {
   faint,
   idLink,
   moment,
+  nextStep,
   notice,
+  paragraph,
   section,
   sub,
+  timePiece,
 } from '#foundation/markup/cell.ts';
-import type { DeadLetterSample, DeadLetterView, KeptBodyView } from '../contract/dead-letters.ts';
+import type { DeadLetterSample, DeadLetterView, KeptBodyView, RetriggerView } from '../contract/dead-letters.ts';
 import type { ActionView } from '../contract/policies.ts';
 
 export interface DeadLetterDocument {
@@ -24,14 +27,16 @@ export interface DeadLetterDocument {
   readonly actions: readonly ActionView[];
   readonly body?: KeptBodyView | undefined;
   readonly sample?: DeadLetterSample | undefined;
+  readonly retriggers: readonly RetriggerView[];
 }
 
 /** @param offer way to read the body, if it was not read */
 export function deadLetterSheet(document: DeadLetterDocument, offer?: Cell): Cell {
-  const { deadLetter, body, sample, actions: acted, at } = document;
+  const { deadLetter, body, sample, retriggers, actions: acted, at } = document;
   const { responseText } = deadLetter;
   return [
     aboutDeadLetter(deadLetter, body, at),
+    retriggers.map((retrigger) => newRun(retrigger, deadLetter.account)),
     responseText !== undefined && section('response', 'Last response', blockText(responseText)),
     sample === undefined ? offer : samplePart(sample),
     section('actions', 'Actions of the daemon', actions({ actions: acted }, at)),
@@ -63,6 +68,12 @@ function aboutDeadLetter(view: DeadLetterView, body: KeptBodyView | undefined, a
     Caller: view.callerIp,
     Body: body?.size === undefined ? body?.reason : [formatSize(body.size), sub(['until ', moment(body.until, at)])],
   });
+}
+
+function newRun({ workflowRunId, state: now, text, by, reason, isEdited, at }: RetriggerView, account: string): Cell {
+  const started = ['started ', timePiece(at), ` by ${by}, with ${isEdited ? 'another' : 'the same'} body: ${reason}`];
+  const run = [idLink(messagePath(workflowRunId, account), workflowRunId), sub(started)];
+  return section(workflowRunId, `New run: ${now.replaceAll('_', ' ')}`, [paragraph(...run), nextStep(text, undefined)]);
 }
 
 function samplePart({ headers, body, responseHeaders, responseBody, isCut, problem }: DeadLetterSample): Cell {

@@ -34,6 +34,7 @@ const OTHERS: Readonly<Record<string, Needs>> = {
   'POST /api/v1/operations/rotate-token': 'admin',
   'POST /api/v1/acknowledge': 'operator',
   'POST /api/v1/snooze': 'operator',
+  'POST /api/v1/retrigger': 'admin',
   'POST /api/v1/deploys': 'operator',
   'POST /api/v1/plan': 'operator',
   'POST /api/v1/cancel': 'operator',

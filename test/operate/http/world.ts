@@ -89,6 +89,7 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
     actionsOn: async () => [],
     resumedFrom: async () => new Map(),
     deadLetters: async () => [],
+    retriggers: async () => [],
     bodyFacts: async () => new Map(),
     bodyContent: async () => undefined,
     deploys: async () => [],

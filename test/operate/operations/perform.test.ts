@@ -35,6 +35,7 @@ function world(ledger: SqliteLedger = memoryLedger(), overrides: Partial<Operati
     ledger: Object.assign(ledger, overrides),
     clock: new ManualClock(NOW),
     paused: async () => undefined,
+    reducedMode: () => undefined,
     budget: async () => undefined,
     onUnrecorded: (message) => void unrecorded.push(message),
     tokenFiles: createTokenFiles(),

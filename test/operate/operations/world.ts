@@ -34,6 +34,8 @@ export interface OperationsWorld {
   readonly exchanged: Exchanged[];
   /** Replaces what the front does after the service has answered. */
   onAnswer(change: (answer: Exchanged) => Change): void;
+  /** Resets the connections of requests before the service gets them. @returns ends it */
+  onRequest(isLost: (request: { readonly url: string }) => boolean): () => void;
   readonly folder: string;
   readonly config: string;
   readonly tokenFile: string;
@@ -62,15 +64,22 @@ export interface WorldOptions {
   readonly more?: string;
   /** Replaces the token in the configuration. */
   readonly token?: string;
+  /** Replaces options of the service. */
+  readonly emulator?: Parameters<typeof testEmulator>[0];
   /** Called before the daemon starts. */
-  readonly before?: (folder: string) => void;
+  readonly before?: (folder: string, service: OperationsWorld['service']) => void | Promise<void>;
 }
 
 export async function operationsWorld(options: WorldOptions = {}): Promise<OperationsWorld> {
-  const service = await testEmulator({ control: true, time: 'virtual', startAt: Date.now() });
+  const service = await testEmulator({ control: true, time: 'virtual', startAt: Date.now(), ...options.emulator });
   const exchanged: Exchanged[] = [];
   let change: (answer: Exchanged) => Change = () => undefined;
+  let isLost: (request: { readonly url: string }) => boolean = () => false;
   const front = await httpSink(async (request, response) => {
+    if (isLost(request)) {
+      response.socket?.resetAndDestroy();
+      return;
+    }
     const { host: _host, connection: _connection, 'content-length': _length, ...headers } = request.headers;
     const answer = await fetch(`${service.url}${request.url}`, {
       method: request.method,
@@ -97,7 +106,7 @@ export async function operationsWorld(options: WorldOptions = {}): Promise<Opera
   const tokenFile = join(folder, 'token');
   writeFileSync(tokenFile, `${TEST_TOKEN}\n`, { mode: 0o600 });
   for (const role of ROLES) writeFileSync(join(folder, `${role}-token`), `${role}-secret`);
-  options.before?.(folder);
+  await options.before?.(folder, service);
   const config = join(folder, 'opsd.yaml');
   writeFileSync(
     config,
@@ -124,6 +133,10 @@ ${options.more ?? ''}
     front,
     exchanged,
     onAnswer: (wanted) => void (change = wanted),
+    onRequest(lost) {
+      isLost = lost;
+      return () => void (isLost = () => false);
+    },
     folder,
     config,
     tokenFile,

@@ -20,8 +20,11 @@ export interface Candidates {
   /** Number of resumes of an entry's run so far. */
   readonly attempts: (entry: WorkflowDlqEntry) => number;
   lineage(entry: WorkflowDlqEntry): string;
-  /** @param facts facts that depend on the policies */
-  of(entry: WorkflowDlqEntry, facts: Pick<Candidate, 'ownedBy' | 'firstMatchedAt' | 'deploy'>): Candidate;
+  /** @param facts facts that depend on the policies; `isByHand`: of a manual delete, which may follow a retrigger */
+  of(
+    entry: WorkflowDlqEntry,
+    facts: Pick<Candidate, 'ownedBy' | 'firstMatchedAt' | 'deploy'> & { readonly isByHand?: boolean },
+  ): Candidate;
 }
 
 /** History of a run, from the ledger and from stamps. */
@@ -79,7 +82,7 @@ export async function candidates(
     entries,
     attempts: ({ workflowRunId }) => historyOf(workflowRunId)?.attempts ?? 0,
     lineage: ({ workflowRunId }) => lineageOf(workflowRunId),
-    of(entry, facts) {
+    of(entry, { isByHand = false, ...facts }) {
       const { dlqId, workflowRunId } = entry;
       const history = historyOf(workflowRunId);
       const refused = rejections.of(account, dlqId);
@@ -90,7 +93,7 @@ export async function candidates(
         rejections: refused?.count ?? 0,
         lastRejectedAt: refused?.at,
         stampedBy: history?.stampedBy,
-        sentBefore: claims.has(dlqId),
+        sentBefore: claims.has(dlqId) && !(isByHand && claims.get(dlqId) === 'retrigger'),
         lineageTaken: taken.has(dlqId),
         ...facts,
       };

@@ -75,6 +75,7 @@ export async function decideWorkflowDlq(
           ownedBy: ownerOf(entry, known.attempts(entry)),
           firstMatchedAt: matchedAt && matchedAt + clockMargin(matchedAt, deps),
           deploy: deploys && (latestOf(deploys, entry.workflowUrl) ?? null),
+          isByHand: policy.manual !== undefined && policy.action.type === 'workflow-dlq.delete',
         });
       },
       entries: known.entries.length,

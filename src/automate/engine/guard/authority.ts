@@ -156,7 +156,7 @@ export class Authority {
   }
 
   /** Most restrictive mode of policy, account, engine, environment and the store's own state. */
-  mode(policy: Policy): EffectiveMode {
+  mode(policy: Pick<Policy, 'account' | 'mode'>): EffectiveMode {
     const { settings, accounts, ceiling, ledger } = this.#deps;
     const adopt = ledger.mustBeAdopted;
     const auditOnly = this.#deps.auditOnly?.();
