@@ -29,7 +29,7 @@ const ABSENT: Readonly<Record<string, string>> = {
   opsd_callbacks_received_total: 'no alert and no callback arrives',
   opsd_callbacks_rejected_total: 'no alert and no callback arrives',
   opsd_policy_triggers_total: 'no alert and no callback arrives',
-  opsd_deploy_timestamp_seconds: 'no deploy is reported',
+  opsd_deploy_timestamp_seconds: 'only after a deploy, which the tour reports',
   opsd_notification_requests_total: 'no receiver of notifications is configured',
   opsd_notification_failures_total: 'no receiver of notifications is configured',
   opsd_notifications_queued: 'no receiver of notifications is configured',

@@ -8,6 +8,7 @@ interface Incident {
   readonly state: string;
   readonly reason: string;
   readonly members: { readonly now: number; readonly ever: number };
+  readonly story: readonly { readonly mark: string; readonly text: string }[];
 }
 
 test('a newcomer signs in, breaks the invoices, approves, deploys the fix, and sees the queue drain', async () => {
@@ -42,6 +43,16 @@ test('a newcomer signs in, breaks the invoices, approves, deploys the fix, and s
     ),
   );
   expect(await post(`/plans/${plan.id}`, { act: 'approve', reason: 'looks right' })).toBe(303);
+  const permanent = await until({ what: 'runs that no clock repairs' }, async () =>
+    (await ask<{ incidents: readonly Incident[] }>('incidents')).incidents.find(
+      ({ reason, members }) => reason.includes('currency EUR is not known') && members.now >= 3,
+    ),
+  );
+  const resumed = async () =>
+    (await ask<{ actions: readonly { policy: string; outcome?: string }[] }>('actions?limit=500')).actions.filter(
+      ({ policy }) => policy === 'resume-after-deploy',
+    );
+  expect(await resumed()).toEqual([]);
   expect(await post('/tour/mend')).toBe(303);
   expect(await post('/tour/mend')).toBe(404);
 
@@ -50,10 +61,24 @@ test('a newcomer signs in, breaks the invoices, approves, deploys the fix, and s
       ({ policy, outcome }) => policy === 'resume-onboarding' && outcome === 'verified',
     ),
   );
-  await until({ what: 'the queue has drained' }, async () => {
-    const now = (await ask<{ incident: Incident }>(`incidents/${incident.id}`)).incident;
-    return now.members.now === 0 && now.members.ever >= 3;
+  for (const { id } of [incident, permanent]) {
+    await until({ what: 'the queue has drained' }, async () => {
+      const now = (await ask<{ incident: Incident }>(`incidents/${id}`)).incident;
+      return now.members.now === 0 && now.members.ever >= 3;
+    });
+  }
+  // A canary, then the others; each once.
+  await until({ what: 'all are verified' }, async () => {
+    const outcomes = (await resumed()).map(({ outcome }) => outcome);
+    return outcomes.length >= 3 && outcomes.every((outcome) => outcome === 'verified');
   });
+  const { story } = (await ask<{ incident: Incident }>(`incidents/${permanent.id}`)).incident;
+  expect(story.filter(({ mark }) => mark === 'v42').map(({ text }) => text)).toEqual([
+    'v42 was deployed: app.shop.example',
+  ]);
+  expect(story.map(({ text }) => text)).toContainEqual(
+    expect.stringMatching(/^Step 1 of the campaign .*: 1 run resumed, 1 verified$/),
+  );
 
   const metrics = await (await fetch(`${origin}/metrics`)).text();
   expect(demo.stderr() + metrics).not.toContain(searchParams.get('code'));

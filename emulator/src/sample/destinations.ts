@@ -12,7 +12,7 @@ import { sampleHandlers, type AppSwitch, type SampleHost } from './handlers.ts';
 export interface SampleDestinations extends AsyncDisposable {
   /** Loopback port by host name. */
   readonly hosts: Readonly<Record<SampleHost, number>>;
-  /** True while the application rejects every invoice with 503. */
+  /** True while the application rejects every invoice, with 503 or 422. */
   isBroken(): boolean;
   setBroken(isBroken: boolean): void;
   /** Aborts requests in progress. Idempotent. */

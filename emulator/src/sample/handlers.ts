@@ -100,23 +100,30 @@ function appHandler(deps: Deps): SampleHandler {
 /**
  * Workflow of invoices. Invoices fail when the ledger behind them fails: the first one, one in 250, and all in an
  * outage. A failed invoice keeps failing for some seconds, longer than its retries last. Then it recovers, so a resumed
- * run mostly succeeds. An unknown currency fails permanently. Manual approvals never succeed, because no one approves
- * them.
+ * run mostly succeeds. An unknown currency fails permanently, until a deploy: a broken release rejects half of the
+ * invoices so, and the fix knows every currency. Manual approvals never succeed, because no one approves them.
  */
 function invoiceWorkflow(deps: Deps): SampleHandler {
-  const { random } = deps;
+  const { random, app } = deps;
   const breakage = new Breakage(deps, { share: 0.004, lastingMs: 5_000, againShare: 0.02 });
   const isOut = outages(deps, { firstAfterMs: 75_000, everyMs: 1_200_000, lastingMs: 24_000 });
   return ({ body }) => {
     const afterMs = 20 + 80 * random();
-    if (body['currency'] === 'XXX') return refuse(422, 'currency XXX is not known', afterMs);
     if (body['approval'] === 'manual') return refuse(503, 'the approval desk does not answer', afterMs);
+    const currency = String(body['currency']);
+    const isKnown = app.isBroken ? isEven(body['invoice']) : currency !== 'XXX' || app.wasUsed;
+    if (!isKnown) return refuse(422, `currency ${currency} is not known`, afterMs);
+    if (app.isBroken) return refuse(503, 'the ledger is not available', afterMs);
     // After the fix, a resumed run succeeds.
-    if (deps.app.isBroken) return refuse(503, 'the ledger is not available', afterMs);
+    if (app.wasUsed) return ok(afterMs);
     if (isOut()) breakage.breakDown(body['invoice']);
     if (breakage.isBroken(body['invoice'])) return refuse(503, 'the ledger is not available', afterMs);
     return ok(afterMs);
   };
+}
+
+function isEven(invoice: unknown): boolean {
+  return /[02468]$/.test(String(invoice));
 }
 
 /** Workflow of onboarding. It fails rarely, and then for longer than its retries last. */

@@ -107,7 +107,8 @@ export async function runDemo(
   );
 
   const hooksListen = io.env['OPSD_DEMO_HOOKS_LISTEN'] ?? `127.0.0.1:${await freePort()}`;
-  const config = demoConfig(folder, { emulator, traffic, hooksListen, options, io });
+  const hooksUrl = `http://127.0.0.1:${hooksListen.split(':').at(-1)}`;
+  const config = demoConfig(folder, { emulator, traffic, hooksListen, hooksUrl, options, io });
   const screen = demoScreen(emulator, { url: emulator.url, account: SERVICE.account, token: SERVICE.token }, io);
   // Others who reach the daemon only read.
   const code = isLoopback(config.server.listen.host) ? randomBytes(24).toString('base64url') : undefined;
@@ -117,7 +118,7 @@ export async function runDemo(
     settleMs: SETTLE_MS,
     pace: PACE,
     onStarted: (started) => screen.show(started, code),
-    tour: demoTour(destinations),
+    tour: demoTour(destinations, hooksUrl),
     ...(code !== undefined && { signIn: { code, by: 'demo', role: 'operator' } }),
     ...(screen.logSink && { logSink: screen.logSink }),
   };
@@ -132,7 +133,8 @@ export async function runDemo(
   }
 }
 
-function demoTour(destinations: SampleDestinations): Tour {
+function demoTour(destinations: SampleDestinations, hooksUrl: string): Tour {
+  let release = 41;
   return {
     title: 'Demo: all of this is sample data.',
     readOnly: 'To act, open the address that the program printed: it signs in once.',
@@ -145,8 +147,21 @@ function demoTour(destinations: SampleDestinations): Tour {
       destinations.isBroken()
         ? [{ id: 'mend', label: 'Deploy the fix' }]
         : [{ id: 'break', label: 'Break the invoices', isDanger: true }],
-    press: (id) => destinations.setBroken(id === 'break'),
+    async press(id) {
+      destinations.setBroken(id === 'break');
+      if (id === 'mend') await reportDeploy(hooksUrl, `v${++release}`);
+    },
   };
+}
+
+/** Reports a deploy as a pipeline does. The token is that of demo.yaml. */
+async function reportDeploy(hooksUrl: string, version: string): Promise<void> {
+  const { ok, status } = await fetch(`${hooksUrl}/hooks/deploy`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer demo-hook-token', 'content-type': 'application/json' },
+    body: JSON.stringify({ of: ['app.shop.example'], version }),
+  });
+  if (!ok) throw new Error(`the hook answered ${status}`);
 }
 
 /** Returns a port that no program uses now. */
@@ -164,18 +179,19 @@ interface DemoParts {
   readonly traffic: SampleTraffic;
   /** Address of the hooks listener. The service delivers the canary to it, so its port must be known. */
   readonly hooksListen: string;
+  readonly hooksUrl: string;
   readonly options: DemoOptions;
   readonly io: CliIo;
 }
 
-function demoConfig(folder: string, { emulator, traffic, hooksListen, options, io }: DemoParts): Config {
+function demoConfig(folder: string, { emulator, traffic, hooksListen, hooksUrl, options, io }: DemoParts): Config {
   const path = fileURLToPath(new URL('demo.yaml', import.meta.url));
   const loaded = loadConfig(path, {
     env: {
       ...io.env,
       OPSD_DEMO_FOLDER: folder,
       OPSD_DEMO_HOOKS_LISTEN: hooksListen,
-      OPSD_DEMO_HOOKS_URL: `http://127.0.0.1:${hooksListen.split(':').at(-1)}`,
+      OPSD_DEMO_HOOKS_URL: hooksUrl,
       OPSD_DEMO_URL: emulator.url,
       OPSD_DEMO_ACCOUNT: SERVICE.account,
       OPSD_DEMO_TOKEN: SERVICE.token,

@@ -7,5 +7,5 @@ export interface Tour {
   readonly steps: readonly { readonly text: string; readonly path: string }[];
   /** Buttons that have an effect now. They need the role operator. */
   buttons(): readonly { readonly id: string; readonly label: string; readonly isDanger?: true }[];
-  press(id: string): void;
+  press(id: string): void | Promise<void>;
 }

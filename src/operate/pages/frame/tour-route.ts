@@ -14,6 +14,6 @@ async function press(context: PageContext): Promise<Reply> {
   if (tour?.buttons().some(({ id }) => id === context.id) !== true) {
     throw new HttpError(404, 'not_found', 'This button has no effect any more. Reload its page.');
   }
-  tour.press(context.id);
+  await tour.press(context.id);
   return goTo(ownPath(form.get('next')));
 }
