@@ -122,7 +122,7 @@ function requiredBuiltins(): Plugin {
 /** For undici: the global ones of a test's process may be fake when its first delivery loads undici. */
 const TIMERS =
   `'use strict'; const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = ` +
-  `require(${JSON.stringify(join(ROOT, 'src/foundation/platform/timers.ts'))}); ` +
+  `require(${JSON.stringify(join(ROOT, 'src/foundation/platform/timers.ts'))}).timers; ` +
   `const queueMicrotask = (run) => void Promise.resolve().then(run);`;
 
 /**

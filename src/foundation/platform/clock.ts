@@ -4,7 +4,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { runInNewContext } from 'node:vm';
-import { clearTimeout, setTimeout } from './timers.ts';
+import { timers } from './timers.ts';
 
 export interface Timer extends Disposable {
   /** Idempotent. */
@@ -38,7 +38,7 @@ export const systemClock: Clock = {
     const due = monotonic() + Math.max(0, ms);
     let handle: NodeJS.Timeout;
     const arm = (): void => {
-      handle = setTimeout(
+      handle = timers.setTimeout(
         () => {
           if (monotonic() < due) arm();
           else run();
@@ -48,7 +48,7 @@ export const systemClock: Clock = {
       handle.unref();
     };
     arm();
-    const cancel = (): void => clearTimeout(handle);
+    const cancel = (): void => timers.clearTimeout(handle);
     return { cancel, [Symbol.dispose]: cancel };
   },
 };

@@ -2,6 +2,6 @@
  * Timers of Node at load. Tests of applications run the emulator in their process: vitest, jest, sinon and `node:test`
  * replace the global ones, and the last two also those of `node:timers`.
  */
-import timers from 'node:timers';
+import nodeTimers from 'node:timers';
 
-export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = timers;
+export const timers = { ...nodeTimers };
