@@ -522,13 +522,19 @@ describe('conditions that end a run', () => {
     expect(w.lastRun()).toMatchObject({ outcome: 'failed', error: 'disk full' });
   });
 
-  test('a campaign that cannot be stored after its requests: they count', async () => {
+  test.each([
+    ['changeCampaign', 2],
+    ['finishRun', 1],
+  ] as const)('requests count although the store fails after them, at %s', async (method, failing) => {
     const w = world({ entries: 1 });
     const { ledger } = w;
-    let changes = 0;
-    const changeCampaign: typeof ledger.changeCampaign = (...change) =>
-      changes++ === 0 ? ledger.changeCampaign(...change) : Promise.reject(new Error('disk full'));
-    w.restart({ ledger: Object.create(ledger, { changeCampaign: { value: changeCampaign } }) as typeof ledger });
+    let calls = 0;
+    const sometimes = (...given: unknown[]): unknown => {
+      calls += 1;
+      const work = ledger[method] as (...args: unknown[]) => unknown;
+      return calls === failing ? Promise.reject(new Error('disk full')) : work.apply(ledger, given);
+    };
+    w.restart({ ledger: Object.create(ledger, { [method]: { value: sometimes } }) as typeof ledger });
     await run(w);
     expect(w.dlq.sent).toHaveLength(1);
     expect(w.lastRun()).toMatchObject({ outcome: 'failed', acted: 1, error: 'disk full' });

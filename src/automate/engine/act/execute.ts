@@ -6,7 +6,7 @@ import { denialBy, type Denial, type Proposal } from '#foundation/domain/plan.ts
 import type { Policy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { GroupStep } from './group-step.ts';
-import { ledgerFailed, performOne, type StepResult } from './perform-one.ts';
+import { performOne, type StepResult } from './perform-one.ts';
 import { mayNotSend, type PolicyRun } from './sending.ts';
 
 type Took = StepResult['took'];
@@ -53,35 +53,31 @@ export async function execute(
   for (const [group, members] of byGroup) {
     const step = new GroupStep({ policy, group, plan: run.plan }, deps);
     try {
-      try {
-        for (const planned of members) {
-          stopped = (await mayNotSend(policy, run, deps, signal)) ?? othersDelete(policy, { inDlq, done }, deps);
-          if (stopped !== undefined) break;
-          const proposal = await step.join(planned);
-          // The campaign has changed since the plan: the next run decides again.
-          if (proposal === undefined) break;
-          const result = await performOne(policy, run, proposal, deps, signal);
-          if (result.took !== undefined) {
-            counts[result.took]++;
-            reached++;
-          }
-          done += result.done ?? 0;
-          unprepared ??= result.unprepared;
-          badInARow = nextInARow(badInARow, result.took);
-          stopped = result.stopped ?? tooManyBad(badInARow) ?? unknownEnds(proposal, result.took);
-          if (stopped !== undefined) break;
-          if (result.isLast === true) {
-            counts.skipped += chosen.length - reached;
-            reached = chosen.length;
-            break;
-          }
+      for (const planned of members) {
+        stopped = (await mayNotSend(policy, run, deps, signal)) ?? othersDelete(policy, { inDlq, done }, deps);
+        if (stopped !== undefined) break;
+        const proposal = await step.join(planned);
+        // The campaign has changed since the plan: the next run decides again.
+        if (proposal === undefined) break;
+        const result = await performOne(policy, run, proposal, deps, signal);
+        if (result.took !== undefined) {
+          counts[result.took]++;
+          run.sent.acted = counts.acted;
+          reached++;
         }
-      } finally {
-        await step.end();
+        done += result.done ?? 0;
+        unprepared ??= result.unprepared;
+        badInARow = nextInARow(badInARow, result.took);
+        stopped = result.stopped ?? tooManyBad(badInARow) ?? unknownEnds(proposal, result.took);
+        if (stopped !== undefined) break;
+        if (result.isLast === true) {
+          counts.skipped += chosen.length - reached;
+          reached = chosen.length;
+          break;
+        }
       }
-    } catch (error) {
-      // What was sent before counts, even if the store fails now.
-      stopped ??= ledgerFailed('campaign', error, deps);
+    } finally {
+      await step.end();
     }
     if (stopped !== undefined || reached === chosen.length) break;
   }

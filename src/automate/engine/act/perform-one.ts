@@ -201,8 +201,7 @@ async function send(intent: Intent, deps: EngineParts): Promise<StepResult> {
   return { took: result.outcome === 'rejected' ? 'failed' : 'unknown', stopped };
 }
 
-/** Reports a failure of the store, and returns the objection to further actions. */
-export function ledgerFailed(operation: string, error: unknown, deps: EngineParts): Denial {
+function ledgerFailed(operation: string, error: unknown, deps: EngineParts): Denial {
   reportStoreFailure(deps.events, operation, error);
   return denialBy('ledger', {
     measured: errorMessage(error),

@@ -17,6 +17,8 @@ export interface PolicyRun {
   readonly probationLeft: number;
   /** Ids of the plans that approve it. An operator can take an approval back at any time. */
   readonly approvals: readonly string[];
+  /** Counted at once: the store may fail before the result of the run is known. */
+  readonly sent: { acted: number };
 }
 
 /** Checks the guards again, right before a request. */

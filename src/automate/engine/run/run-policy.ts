@@ -51,6 +51,7 @@ export async function runPolicy(policy: Policy, options: PolicyRunOptions, deps:
   const at = deps.clock.now();
   let runId: number | undefined;
   let plan: Plan | undefined;
+  const sent = { acted: 0 };
   try {
     const { mode } = deps.authority.mode(policy);
     const isOver =
@@ -69,7 +70,7 @@ export async function runPolicy(policy: Policy, options: PolicyRunOptions, deps:
     if (isCalledOff(options)) return skipped();
     ({ plan } = decided.decision);
     const id = (runId = await deps.ledger.beginRun(plan, at));
-    const { result, pending } = await actOn(policy, { id, ...decided }, options, deps);
+    const { result, pending } = await actOn(policy, { id, sent, ...decided }, options, deps);
     if (pending !== undefined) plan = { ...plan, id: pending };
     if (isDealtWith(result, plan)) await deps.ledger.endTriggers(policy, triggers);
     const finished = { at: deps.clock.now(), planId: pending, ...ledgerFields(result, plan) };
@@ -85,7 +86,7 @@ export async function runPolicy(policy: Policy, options: PolicyRunOptions, deps:
     }
     const message = errorMessage(error);
     deps.events.emit({ type: 'store.failed', operation: `run of policy ${policy.name}`, message });
-    const result = { outcome: 'failed' as const, acted: 0, detail: message };
+    const result = { outcome: 'failed' as const, ...sent, detail: message };
     try {
       if (runId !== undefined) await deps.ledger.finishRun(runId, policy.account, { at: deps.clock.now(), ...result });
     } catch {
@@ -163,16 +164,16 @@ export async function contextOf(
 
 async function actOn(
   policy: Policy,
-  run: Decided & { readonly id: number },
+  run: Decided & Pick<PolicyRun, 'id' | 'sent'>,
   options: PolicyRunOptions,
   deps: RunDeps,
 ): Promise<{ readonly result: RunResult; readonly pending?: string }> {
-  const { decision, id, approval = [] } = run;
+  const { decision, id, sent, approval = [] } = run;
   const { plan } = decision;
   await remember(policy, decision, deps);
   const carryOut = async (): Promise<RunResult> => {
     const probationLeft = run.isApproved ? 0 : await deps.authority.probationLeft(policy);
-    const inProgress = { id, plan, isApproved: run.isApproved, probationLeft, approvals: approval };
+    const inProgress = { id, sent, plan, isApproved: run.isApproved, probationLeft, approvals: approval };
     const objection = await notAccepted(policy, inProgress, options, deps);
     const isApproved = objection === undefined && run.isApproved && (await isStillApproved(run, deps));
     const totals =
