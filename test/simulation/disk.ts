@@ -8,6 +8,9 @@ class Ended extends Error {}
 /** SQLITE_FULL */
 const FULL = 13;
 
+/** Processes that have written an audit record in their present transaction. */
+const told = new WeakSet<Process>();
+
 /** Open databases of each process. */
 const open = new WeakMap<Process, Set<DatabaseSync>>();
 
@@ -24,6 +27,23 @@ export function closed(owner: Process, db: DatabaseSync): void {
   open.get(owner)?.delete(db);
 }
 
+/** Writes all or, before the process ends, a part of the bytes. @returns the number of written bytes */
+export function writeOrFail(owner: Process, length: number, write: (count: number) => number): number {
+  if (!owner.alive) throw new Ended('the process has ended');
+  const { faults } = presentLoop();
+  if (owner.crash === undefined) return write(length);
+  told.add(owner);
+  if (faults.strikes('audit write failed', 0.004)) {
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  }
+  if (faults.strikes('crash in an audit write', 0.004)) {
+    write(faults.below(length));
+    owner.crash('in an audit write');
+    throw new Ended('the process has ended');
+  }
+  return write(length);
+}
+
 export function aroundCommit(owner: Process, commit: () => void): void {
   if (!owner.alive) throw new Ended('the process has ended');
   const loop = presentLoop();
@@ -33,11 +53,13 @@ export function aroundCommit(owner: Process, commit: () => void): void {
     commit();
     return;
   }
-  if (faults.strikes('commit failed', 0.002)) {
+  // Rare among the commits: those that the audit log already tells of.
+  const likelihood = told.delete(owner) ? 0.02 : 0.002;
+  if (faults.strikes('commit failed', likelihood)) {
     loop.note(owner, 'commit failed');
     throw Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: FULL });
   }
-  if (faults.strikes('crash before a commit', 0.002)) {
+  if (faults.strikes('crash before a commit', likelihood)) {
     owner.crash('before a commit');
     throw new Ended('the process has ended');
   }

@@ -1,13 +1,14 @@
 /** One history: a world from one seed, its faults, a time without faults at the end, and the checks of all invariants. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from './fakes/http.ts';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { configOf } from './config.ts';
 import { SimDaemon } from './daemon.ts';
 import type { Spared } from './faults.ts';
 import { Checks } from './invariants.ts';
-import { begin, Loop, Process, runAs, WORLD } from './loop.ts';
+import { begin, Loop, WORLD } from './loop.ts';
+import { Operator } from './operator.ts';
+import { Receiver } from './receiver.ts';
 import { SimService } from './service.ts';
 import { Violation } from './violation.ts';
 
@@ -67,13 +68,14 @@ export async function runHistory({ seed, minutes, isTraced, spared }: HistoryOpt
 
 async function live(loop: Loop, folder: string, minutes: number): Promise<void> {
   const service = await started(loop, SimService.start(loop));
-  const receiver = await started(loop, startReceiver(loop));
+  const receiver = await started(loop, Receiver.start(loop));
   const random = loop.random('history');
-  const checks = new Checks(loop, service);
+  const checks = new Checks(loop, service, receiver);
   const daemon = new SimDaemon(loop, folder, (line) => checks.heard(line));
-  checks.watch(daemon);
+  const operator = new Operator(loop, daemon);
+  checks.watch(daemon, operator);
   const signingKey = service.emulator.signingKeys('acc-1').current;
-  daemon.configure(configOf({ service: service.emulator.url, receiver, signingKey, random }));
+  daemon.configure(configOf({ service: service.emulator.url, receiver: receiver.url, signingKey, random }));
   daemon.start();
   // The daemon counts from its first reading of the log on.
   await loop.run(3 * MINUTE);
@@ -84,11 +86,12 @@ async function live(loop: Loop, folder: string, minutes: number): Promise<void> 
   faults.rate = [0, 0.3, 1, 3][Math.floor(random() * 4)]!;
   if (faults.rate > 0) {
     service.disorder();
-    director(loop, { service, daemon });
+    director(loop, { service, daemon, operator });
   }
   await loop.run(minutes * MINUTE);
   faults.active = false;
   service.rest();
+  operator.lift();
   loop.note(WORLD, 'the faults end');
   await loop.run(REST_MS);
   await started(loop, checks.atRest(daemon));
@@ -98,10 +101,10 @@ async function live(loop: Loop, folder: string, minutes: number): Promise<void> 
   await checks.afterEnd(daemon);
 }
 
-/** Policies still act, so the newest entries of the log may not be read yet. */
+/** Policies still act, so the newest entries of the log may not be read yet, nor the newest notification delivered. */
 async function untilCounted(loop: Loop, checks: Checks, daemon: SimDaemon): Promise<void> {
   for (let left = 5; ; left -= 1) {
-    const difference = await started(loop, checks.counters(daemon));
+    const difference = (await started(loop, checks.counters(daemon))) ?? checks.notifications(daemon);
     if (difference === undefined) return;
     if (left === 0) throw difference;
     await loop.run(3 * MINUTE);
@@ -118,38 +121,26 @@ async function started<T>(loop: Loop, promise: Promise<T>): Promise<T> {
   return promise;
 }
 
+interface Cast {
+  readonly service: SimService;
+  readonly daemon: SimDaemon;
+  readonly operator: Operator;
+}
+
 /** Makes what happens in the world: each minute, each event has its chance. */
-function director(loop: Loop, { service, daemon }: { service: SimService; daemon: SimDaemon }): void {
+function director(loop: Loop, { service, daemon, operator }: Cast): void {
   loop.after(MINUTE, WORLD, 'minute', () => {
     const { faults } = loop;
     if (!faults.active) return;
     if (faults.strikes('crash', 0.01)) daemon.crash('at any step');
     if (faults.strikes('storm', 0.01)) service.storm();
     if (faults.strikes('reload', 0.005)) daemon.reload();
+    if (faults.strikes('pause', 0.01)) operator.pause();
+    if (faults.strikes('deploy', 0.01)) operator.deploy();
     if (faults.strikes('clock step', 0.002)) {
       daemon.process.offset = (faults.below(20) - 10) * 1_000;
       loop.note(daemon.process, `clock is off by ${daemon.process.offset} ms`);
     }
-    director(loop, { service, daemon });
-  });
-}
-
-/** Starts the receiver of notifications. @returns its URL */
-async function startReceiver(loop: Loop): Promise<string> {
-  const owner = new Process('receiver');
-  return runAs(owner, async () => {
-    const server = createServer({}, (request, response) => {
-      request.resume();
-      request.on('end', () => {
-        response.sendDate = false;
-        const isDown = loop.faults.strikes('receiver down', 0.1);
-        response.writeHead(isDown ? 503 : 200).end();
-      });
-    });
-    await new Promise<void>((resolve) => {
-      server.once('listening', resolve);
-      server.listen({ port: 9_000 });
-    });
-    return 'http://127.0.0.1:9000';
+    director(loop, { service, daemon, operator });
   });
 }

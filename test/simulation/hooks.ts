@@ -17,6 +17,8 @@ const FAKES: Readonly<Record<string, string>> = {
   'node:sqlite': 'sqlite',
   'node:fs/promises': 'fs-promises',
 };
+/** Files that are durable without SQLite. */
+const AUDIT = `${ROOT}src/storage/audit-file.ts`;
 const UNDICI = `${ROOT}src/foundation/platform/undici.ts`;
 
 export interface Mutant {
@@ -40,7 +42,8 @@ export function replaceModules(mutant: Mutant | undefined): void {
     throw new Error(`${mutant.file} does not contain exactly once: ${mutant.from}`);
   registerHooks({
     resolve(specifier, context, next) {
-      const name = isProduct(context.parentURL) ? FAKES[specifier] : undefined;
+      const isAudit = context.parentURL === AUDIT && specifier === 'node:fs';
+      const name = isAudit ? 'audit-fs' : isProduct(context.parentURL) ? FAKES[specifier] : undefined;
       if (name !== undefined) return { url: fake(name), format: 'module-typescript', shortCircuit: true };
       const resolved = next(specifier, context);
       return resolved.url === UNDICI ? { ...resolved, url: fake('undici') } : resolved;

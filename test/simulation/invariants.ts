@@ -1,16 +1,18 @@
 /** Invariants of a history, against the emulator's own books. */
 import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
-import { auditPathOf, verifyAudit } from '#automate/ledger/audit-reader.ts';
-import { readHead } from '#storage/audit-head.ts';
+import type { KeptNotification } from '#operate/notifications/notification-store.ts';
 import { parseExposition, type Exposition } from '../support/exposition.ts';
 import { logTruth, toldByMetrics, type LogTruth } from '../support/log-truth.ts';
+import { checkAudit } from './audit.ts';
 import type { LogLine, SimDaemon } from './daemon.ts';
 import { databasesOf } from './disk.ts';
 import { checkEffects, checkIntent } from './effects.ts';
 import { exchange } from './exchange.ts';
 import { EPOCH, Process, type Loop } from './loop.ts';
 import { onRequest } from './network.ts';
+import type { Operator } from './operator.ts';
+import type { Receiver } from './receiver.ts';
 import type { SimService } from './service.ts';
 import { none, Violation } from './violation.ts';
 
@@ -38,10 +40,13 @@ export class Checks {
   readonly #loop: Loop;
   readonly #service: SimService;
   readonly #prometheus = new Process('prometheus');
+  readonly #receiver: Receiver;
+  #operator: Operator | undefined;
   #counted: ReadonlyMap<string, number> = new Map();
 
-  constructor(loop: Loop, service: SimService) {
+  constructor(loop: Loop, service: SimService, receiver: Receiver) {
     this.#loop = loop;
+    this.#receiver = receiver;
     this.#service = service;
   }
 
@@ -51,11 +56,13 @@ export class Checks {
   }
 
   /** Checks each write before it is sent, and scrapes from time to time. */
-  watch(daemon: SimDaemon): void {
+  watch(daemon: SimDaemon, operator: Operator): void {
+    this.#operator = operator;
     onRequest(this.#loop, (owner, requestLine) => {
       if (owner !== daemon.process || requestLine.startsWith('GET ')) return;
       const [db] = [...databasesOf(owner)].filter((one) => one.location() === daemon.store);
       try {
+        none('nothing is sent during a pause', this.#operator!.hasPaused ? [requestLine] : []);
         checkIntent(db!, requestLine);
       } catch (error) {
         this.#fail(error);
@@ -77,7 +84,9 @@ export class Checks {
     none('no policy is paused', rows('SELECT scope, reason FROM pauses WHERE lifted_at IS NULL'));
     none(
       'no policy run fails',
-      rows(`SELECT policy, detail FROM runs WHERE outcome = 'failed' AND detail NOT LIKE '%disk is full%'`),
+      rows(
+        `SELECT policy, detail FROM runs WHERE outcome = 'failed' AND detail NOT LIKE '%disk is full%' AND detail NOT LIKE '%no space left%'`,
+      ),
     );
     none('the counts of a run are those of its intents', rows(MISCOUNTED));
     const since = EPOCH + this.#loop.time - LONGEST_EVERY_MS;
@@ -87,6 +96,21 @@ export class Checks {
       .all('opsd_collector_last_success_timestamp_seconds')
       .filter(({ value }) => value * 1_000 < since);
     none('every collector continues to read', stale);
+  }
+
+  /** Compares what the receiver knows with the active conditions. @returns the difference, if there is one */
+  notifications(daemon: SimDaemon): Violation | undefined {
+    const [db] = [...databasesOf(daemon.process)].filter((one) => one.location() === daemon.store);
+    const kept = db!
+      .prepare('SELECT record FROM notifications')
+      .all()
+      .map(({ record }) => JSON.parse(String(record)) as KeptNotification);
+    const active = new Set(kept.filter(({ endedAt, isUntold }) => endedAt === undefined && !isUntold).map(keyOf));
+    const firing = [...this.#receiver.last].filter(([, status]) => status === 'firing').map(([key]) => key);
+    const unresolved = firing.filter((key) => !active.has(key));
+    if (unresolved.length > 0) return new Violation('every condition is resolved at its receiver', unresolved);
+    const untold = [...active].filter((key) => this.#receiver.last.get(key) !== 'firing');
+    return untold.length > 0 ? new Violation('every active condition is known to its receiver', untold) : undefined;
   }
 
   /** Compares the metrics with the service's log. @returns the difference, if there is one */
@@ -108,8 +132,7 @@ export class Checks {
     this.#service.take();
     using db = new DatabaseSync(daemon.store, { readOnly: true });
     checkEffects(this.#service.sent, db);
-    const { finding } = await verifyAudit(auditPathOf(daemon.store), { known: readHead(db) });
-    none('the audit chain is whole', finding === undefined ? [] : [finding]);
+    await checkAudit(daemon.store, db);
   }
 
   #fail(error: unknown): void {
@@ -135,6 +158,8 @@ export class Checks {
     return metrics;
   }
 }
+
+const keyOf = ({ notification }: KeptNotification): string => notification.key;
 
 type Told = LogTruth['counters'] | LogTruth['histograms'];
 

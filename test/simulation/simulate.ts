@@ -15,6 +15,7 @@ const WORKER = new URL('worker.ts', import.meta.url);
 
 class Worker {
   readonly #child: ChildProcess;
+  readonly #ended: Promise<never>;
 
   constructor(mutant: string | undefined) {
     this.#child = fork(WORKER, mutant === undefined ? [] : [mutant], {
@@ -23,15 +24,16 @@ class Worker {
       execArgv: ['--max-semi-space-size=16'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
+    this.#ended = once(this.#child, 'exit').then(([code]) => {
+      throw new Error(`a worker ended with ${String(code)}`);
+    });
+    this.#ended.catch(() => undefined);
   }
 
   /** @throws {Error} if the process ends */
   async run(order: Order): Promise<History> {
     this.#child.send(order);
-    const ended = once(this.#child, 'exit').then(([code]) => {
-      throw new Error(`a worker ended with ${String(code)}`);
-    });
-    const [history] = (await Promise.race([once(this.#child, 'message'), ended])) as [History];
+    const [history] = (await Promise.race([once(this.#child, 'message'), this.#ended])) as [History];
     return history;
   }
 

@@ -1,0 +1,40 @@
+/** Receiver of the daemon's notifications. It fails at times. */
+import { createServer } from './fakes/http.ts';
+import { Process, runAs, type Loop } from './loop.ts';
+
+interface Received {
+  readonly key: string;
+  readonly status: 'firing' | 'resolved';
+}
+
+export class Receiver {
+  /** Last status of each condition, as the receiver knows it. */
+  readonly last = new Map<string, Received['status']>();
+  url = '';
+
+  static async start(loop: Loop): Promise<Receiver> {
+    const receiver = new Receiver();
+    await runAs(new Process('receiver'), async () => {
+      const server = createServer({}, (request, response) => {
+        let text = '';
+        request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        request.on('end', () => {
+          response.sendDate = false;
+          if (loop.faults.strikes('receiver down', 0.1)) {
+            response.writeHead(503).end();
+            return;
+          }
+          const { key, status } = JSON.parse(text) as Received;
+          receiver.last.set(key, status);
+          response.writeHead(200).end();
+        });
+      });
+      await new Promise<void>((resolve) => {
+        server.once('listening', resolve);
+        server.listen({ port: 9_000 });
+      });
+    });
+    receiver.url = 'http://127.0.0.1:9000';
+    return receiver;
+  }
+}
