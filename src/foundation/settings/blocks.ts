@@ -65,32 +65,29 @@ export function wholeNumber(min: number, max?: number) {
 }
 
 const durationText = z.string(DURATION).check(z.regex(/^(\d+(\.\d+)?(ms|s|m|h|d))+$/, DURATION));
+const sizeText = z.string(SIZE).check(z.regex(/^\d+(\.\d+)?(B|KiB|MiB|GiB)$/, SIZE));
 
 /** Duration setting: `30s`, `5m`, `1h30m`, `7d`, parsed to milliseconds. Zero is rejected unless `min` allows it. */
-export function durationSetting(options: { readonly min?: string; readonly max?: string } = {}) {
-  const min = parseDuration(options.min ?? '1ms')!;
-  const max = options.max === undefined ? Infinity : parseDuration(options.max)!;
-  return z.pipe(
-    durationText,
-    z.transform((text, { issues }) => {
-      const ms = parseDuration(text)!;
-      if (ms < min) issues.push({ code: 'custom', message: `must be at least ${options.min ?? '1ms'}`, input: text });
-      if (ms > max) issues.push({ code: 'custom', message: `must be at most ${options.max}`, input: text });
-      return ms;
-    }),
-  );
+export function durationSetting({ min = '1ms', max }: { readonly min?: string; readonly max?: string } = {}) {
+  return within(durationText, parseDuration, min, max);
 }
 
 /** Size setting: `512KiB`, `1MiB`, `2GiB`, parsed to bytes. */
 export function sizeSetting({ min, max }: { readonly min: string; readonly max: string }) {
+  return within(sizeText, parseSize, min, max);
+}
+
+/** Text of a form, parsed to a number within limits, inclusive. */
+function within(form: typeof sizeText, parse: (text: string) => number | undefined, min: string, max?: string) {
+  const least = parse(min)!;
+  const most = max === undefined ? Infinity : parse(max)!;
   return z.pipe(
-    z.string(SIZE).check(z.regex(/^\d+(\.\d+)?(B|KiB|MiB|GiB)$/, SIZE)),
+    form,
     z.transform((text, { issues }) => {
-      const bytes = parseSize(text)!;
-      const [least, most] = [parseSize(min)!, parseSize(max)!];
-      if (bytes < least) issues.push({ code: 'custom', message: `must be at least ${min}`, input: text });
-      if (bytes > most) issues.push({ code: 'custom', message: `must be at most ${max}`, input: text });
-      return bytes;
+      const value = parse(text)!;
+      if (value < least) issues.push({ code: 'custom', message: `must be at least ${min}`, input: text });
+      if (value > most) issues.push({ code: 'custom', message: `must be at most ${max}`, input: text });
+      return value;
     }),
   );
 }
