@@ -60,6 +60,9 @@ const campaignOf = (of: typeof a): Campaign => ({
   verified: 0,
 });
 
+const LETTER = { account: 'a', dlqId: 'dlq-9', messageId: 'm', learnedAt: NOW, labels: [] };
+const BODY = { expiresAt: NOW + 9, size: 1, content: Uint8Array.of(1), maxTotal: 9 };
+
 /** Everything that a write may change. */
 const CONTENT = [
   'audit',
@@ -71,6 +74,7 @@ const CONTENT = [
   'operations',
   'triggers',
   'dead_letters',
+  'dead_letter_bodies',
 ];
 const MEMORY = [
   'policy_matches',
@@ -128,6 +132,7 @@ describe.each(SERVERS)('%s', (server) => {
         'endTriggers',
         ({ ledger }) => ledger.endTriggers(place, [{ trigger: { kind: 'callback', key: 'k' }, at: NOW }]),
       ],
+      ['retainBodies', ({ ledger }) => ledger.retainBodies('a', { keep: 5, maxTotal: 0 })],
       ['forgetDeadLetter', ({ ledger }) => ledger.forgetDeadLetter('a', 'dlq-9')],
       ['noteMatches', ({ ledger }) => ledger.noteMatches(place, ['dlq-1'], NOW)],
       ['savePolicyVersion', ({ ledger }) => ledger.savePolicyVersion(place, { scope: {}, auditRuns: 1 })],
@@ -149,7 +154,7 @@ describe.each(SERVERS)('%s', (server) => {
       const begun = await ledger.beginOperation(operationOn('a'));
       await ledger.savePlan(savedOf(a, HASH));
       await ledger.recordTrigger({ ...a!, trigger: { kind: 'callback', key: 'k' }, at: NOW });
-      await ledger.noteDeadLetter({ account: 'a', dlqId: 'dlq-9', messageId: 'm', learnedAt: NOW, labels: [] });
+      await ledger.noteDeadLetter(LETTER, BODY);
       const present = { ledger, intent, run: 1, operation: begun.ok ? begun.id : 0 };
       await replicas.give(other, 'a');
       for (const [name, write] of WRITES) {
@@ -169,11 +174,12 @@ describe.each(SERVERS)('%s', (server) => {
       const trigger = { kind: 'callback', key: 'k' } as const;
       expect(await ledger.recordTrigger({ ...a!, trigger, at: NOW })).toBe(true);
       expect(await ledger.noteAlert({ receiver: 'am', name: 'Down', key: 'am/1', isFiring: true, at: NOW })).toBe(true);
-      await ledger.noteDeadLetter({ account: 'a', dlqId: 'dlq-9', messageId: 'm', learnedAt: NOW, labels: [] });
+      await ledger.noteDeadLetter(LETTER, BODY);
       await ledger.pause({ scope: 'engine', reason: 'stop', at: NOW, by: 'oncall' });
       expect(await ledger.decidePlan('770000', { state: 'approved', at: NOW, by: 'oncall' })).toBe(true);
       expect(await owner.ledger.pendingTriggers([place], NOW)).toEqual(new Map([[place.name, [{ trigger, at: NOW }]]]));
       expect(await owner.ledger.deadLetters('a', 9)).toHaveLength(1);
+      expect(await owner.ledger.bodyBytes()).toEqual(new Map([['a', 1]]));
       expect(await owner.ledger.pauses()).toHaveLength(1);
       expect(await owner.ledger.storedPlans(['approved'], NOW)).toHaveLength(1);
       expect(await ledger.unpause({ at: NOW, reason: 'go', by: 'oncall' })).toBe(1);
