@@ -12,6 +12,7 @@ import { httpSink, type Answer } from '../support/http-sink.ts';
 import { onLoopback } from '../support/loopback.ts';
 import { TEST_TOKEN } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 import { testEmulator } from '../support/test-emulator.ts';
 import { opsd, type Outcome } from './terminal.ts';
 
@@ -105,7 +106,7 @@ test('the clock, the header prefix and the product are compared with those of th
     method: 'POST',
     headers: { Authorization: `Bearer ${TEST_TOKEN}`, 'Acme-Retries': '0' },
   });
-  await expect.poll(() => emulator.workflowDlq('acc-1').length).toBe(1);
+  await until({ what: 'the run is in the DLQ' }, () => emulator.workflowDlq('acc-1').length === 1);
   // The service behind a proxy with another clock.
   const ahead = createServer((request, response) => {
     const headers = { authorization: request.headers.authorization! };

@@ -184,16 +184,18 @@ test('bodies are kept through kill -9, sealed, rotated and dropped, and no outpu
 
   // Without the setting nothing new is kept, and what was kept ends.
   write(configOf());
-  await opsd(['reload', '--url', url, '--token-file', file('operator')]).output();
   daemon.kill('SIGHUP');
-  const later = await (async () => {
-    await daemon.logged('configuration reloaded');
-    return fail(secret);
-  })();
+  await until({ what: 'the configuration is applied' }, () => daemon.said('daemon running').length === 2);
+  const later = await fail(secret);
   expect((await detail(later)).body?.reason).toContain('Bodies of production are not kept');
   await daemon.stop();
   places.add('log', killed.stderr() + killed.stdout() + daemon.stderr() + daemon.stdout());
   places.add('traces', JSON.stringify([traces.spans, traces.requests.map((request) => request.headers)]));
+  expect(notified.requests).not.toEqual([]);
+  places.add(
+    'notifications',
+    notified.requests.map(({ headers, body }) => JSON.stringify(headers) + String(body)).join(),
+  );
   places.addStore(folder);
   expect(places.seen['opsd.db.backup']).toContain(second);
   expect(places.leaks(SECRETS)).toEqual([]);
