@@ -35,15 +35,14 @@ export interface Journal {
 export function createJournal(store: Store, audit: AuditLog): Journal {
   const { db, database, instance, epoch } = store;
   const sqlite = createSqliteDatabase(db);
-  /** Record whose transaction failed after the record was appended. */
-  let lost: AuditHead | undefined;
+  /** Records that must precede the next one, because it would prove that an uncommitted record was committed. */
+  const due = [...audit.opening.notes];
 
   async function write<T>(work: (tell: Tell) => Work<T>): Promise<T> {
     let told: AuditHead | undefined;
     const tell: Tell = function* (entry) {
       if (told !== undefined) throw new Error('a ledger change must write exactly one audit record');
-      if (lost !== undefined) audit.append({ type: NOT_COMMITTED, record: lost.sequence });
-      lost = undefined;
+      for (; due[0] !== undefined; due.shift()) audit.append(due[0]);
       told = audit.append(entry);
       yield* saveHead(told);
     };
@@ -51,7 +50,7 @@ export function createJournal(store: Store, audit: AuditLog): Journal {
       // Nothing is awaited: the next write must know of a record that this one lost.
       return transaction(db, () => sqlite.now(work(tell)));
     } catch (error) {
-      lost = told ?? lost;
+      if (told !== undefined) due.push({ type: NOT_COMMITTED, record: told.sequence });
       throw error;
     }
   }

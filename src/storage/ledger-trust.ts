@@ -35,9 +35,8 @@ export async function recordOpening({ database, write }: Journal, audit: AuditLo
 
   /** @returns why the audit log could not be written */
   async function begin(): Promise<string | undefined> {
-    const { notes, distrust: found } = audit.opening;
+    const { distrust: found } = audit.opening;
     try {
-      for (const note of notes) await write((tell) => tell(note));
       if (found !== undefined) {
         const { reason, begins } = found;
         await write(function* (tell) {

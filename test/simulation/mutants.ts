@@ -88,7 +88,7 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
     breaks: 'the audit log does not say that a commit failed',
     within: 3,
     file: 'src/storage/ledger-journal.ts',
-    from: '      lost = told ?? lost;',
+    from: '      if (told !== undefined) due.push({ type: NOT_COMMITTED, record: told.sequence });',
     to: '',
   },
   'notifications-unsaved': {

@@ -2,4 +2,6 @@
 export const SEEDS = [
   // A commit failed after a request: the run of the policy reported no action.
   { seed: 18, minutes: 90 },
+  // A full disk at a start: the next record proved that an uncommitted one was committed.
+  { seed: 103, minutes: 90 },
 ] as const;
