@@ -108,6 +108,8 @@ export interface CarriedMessage {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, readonly string[]>>;
+  /** Headers for the destination in place of its own; an empty one is removed. */
+  readonly changed?: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 

@@ -22,28 +22,15 @@ const OF_CONNECTION: ReadonlySet<string> = new Set(
  * @throws {InvalidRequestError}
  */
 export function publishAgainRequest(
-  { url, method, headers, body }: CarriedMessage,
+  { url, method, headers, changed = {}, body }: CarriedMessage,
   { labels, retries, deduplicationId, failureCallback }: PublishAgain,
   names: WireNames,
 ): OperationRequest & { readonly body: Uint8Array } {
-  const settings = new Map<string, string>();
-  const plain = new Map<string, string>();
-  const prefix = names.header('').toLowerCase();
-  for (const [name, values] of Object.entries(headers)) {
-    const isSetting = name.toLowerCase().startsWith(prefix);
-    const known = isSetting ? settings : plain;
-    known.set(isSetting ? name.slice(prefix.length).toLowerCase() : name, values.join(', '));
-  }
-  const forward: Record<string, string> = {};
-  let contentType: string | undefined;
-  for (const [name, value] of plain) {
-    if (name.toLowerCase() === 'content-type') contentType = value;
-    if (settings.size === 0 && !OF_CONNECTION.has(name.toLowerCase())) forward[name] = value;
-  }
+  const { settings, plain } = sorted(headers, names);
+  const { forward, contentType } = forwarded({ settings, plain, changed });
   const kept: Record<string, string> = {};
   for (const [name, value] of settings) {
     const header = KEPT_SETTINGS.find((one) => one.toLowerCase() === name);
-    if (name.startsWith('forward-')) forward[name.slice('forward-'.length)] = value;
     if (header === undefined && !/^(?:failure-)?callback(?:-|$)/.test(name)) continue;
     kept[names.header(header ?? name)] = checkHeaderValue('publish', name, value);
   }
@@ -65,4 +52,38 @@ export function publishAgainRequest(
   );
   const hidden = [...request.hidden, ...Object.values(kept), Buffer.from(body).toString('utf8')];
   return { ...request, headers: { ...request.headers, ...kept }, body, hidden };
+}
+
+/** Settings of the service among the headers, by their lower-case name without its prefix, and the other headers. */
+function sorted(headers: CarriedMessage['headers'], names: WireNames) {
+  const prefix = names.header('').toLowerCase();
+  const [settings, plain] = [new Map<string, string>(), new Map<string, string>()];
+  for (const [name, values] of Object.entries(headers)) {
+    const isSetting = name.toLowerCase().startsWith(prefix);
+    if (isSetting) settings.set(name.slice(prefix.length).toLowerCase(), values.join(', '));
+    else plain.set(name, values.join(', '));
+  }
+  return { settings, plain };
+}
+
+/** Headers that reach the destination, with those that an operator changed. */
+function forwarded(of: {
+  readonly settings: ReadonlyMap<string, string>;
+  readonly plain: ReadonlyMap<string, string>;
+  readonly changed: Readonly<Record<string, string>>;
+}): { readonly forward: Readonly<Record<string, string>>; readonly contentType?: string } {
+  const all = new Map<string, readonly [name: string, value: string]>();
+  const set = (name: string, value: string): void => void all.set(name.toLowerCase(), [name, value]);
+  for (const [name, value] of of.plain) {
+    const isContent = name.toLowerCase() === 'content-type';
+    if (isContent || (of.settings.size === 0 && !OF_CONNECTION.has(name.toLowerCase()))) set(name, value);
+  }
+  for (const [name, value] of of.settings) if (name.startsWith('forward-')) set(name.slice('forward-'.length), value);
+  for (const [name, value] of Object.entries(of.changed)) {
+    if (value === '') all.delete(name.toLowerCase());
+    else set(name, value);
+  }
+  const contentType = all.get('content-type')?.[1];
+  all.delete('content-type');
+  return { forward: Object.fromEntries(all.values()), ...(contentType !== undefined && { contentType }) };
 }

@@ -8,6 +8,8 @@ import { formatSize } from '#foundation/domain/size.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
+import { editOf } from '#foundation/domain/body-edit.ts';
+import { contentHash } from '#foundation/platform/content-hash.ts';
 import type { BodyFacts, BodyKeeper, BodyReads, KeptBodies, KeptBody, NoBody } from '#automate/ledger/kept-bodies.ts';
 import { bodyKeysOf, openBody, sealBody, type BodyKey } from './body-seal.ts';
 
@@ -98,6 +100,24 @@ export function createKeptBodies(settings: ReadonlyMap<string, BodySettings>, cl
       return new Map(
         [...all].map(([dlqId, one]) => [dlqId, 'reason' in one ? one : { size: one.size, until: one.until }]),
       );
+    },
+    async change(account, dlqId, { body, headers }, ledger) {
+      const read = await this.read(account, dlqId, ledger);
+      if ('reason' in read) return read;
+      const { kept } = read;
+      const changed = { ...kept, dlqId: editOf(dlqId), body: body ?? kept.body, changed: headers ?? {} };
+      const known = settings.get(account)!;
+      if (changed.body.length > known.maxBytes) {
+        return {
+          reason: `The edited body is larger than deadLetters.bodies.maxBytes (${formatSize(known.maxBytes)}).`,
+        };
+      }
+      const at = clock.now();
+      const packed = createBodyKeeper(known).pack(changed, at);
+      if (packed.problem !== undefined) return { reason: `The edit cannot be sealed: ${packed.problem}.` };
+      await ledger.noteEdit(account, changed.dlqId, packed, at);
+      const edit = { sha256: contentHash(changed), size: changed.body.length, headers: Object.keys(changed.changed) };
+      return { edit };
     },
     async read(account, dlqId, ledger) {
       const found = (await findAll(account, [dlqId], ledger)).get(dlqId)!;

@@ -1,6 +1,6 @@
 /** Bodies of dead letters: their place, and their end. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import type { BodyFacts, BodyReads, BodyRetention, NewBody } from '#automate/ledger/kept-bodies.ts';
+import type { BodyEdits, BodyFacts, BodyReads, BodyRetention, NewBody } from '#automate/ledger/kept-bodies.ts';
 import { all, each, get, run, withoutNulls, type Nullable, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
@@ -24,7 +24,7 @@ const BYTES = 'SELECT account, sum(bytes) AS bytes FROM dead_letter_bodies GROUP
 
 /** Stores a body, and drops the oldest ones of the account beyond its limit. */
 export function* insertBody(
-  { account, dlqId, learnedAt }: DeadLetter,
+  { account, dlqId, learnedAt }: Pick<DeadLetter, 'account' | 'dlqId' | 'learnedAt'>,
   { expiresAt, size, lack, keyId, content, maxTotal }: NewBody,
 ): Work<{ readonly isNewBody: boolean; readonly dropped: number }> {
   const place = [account, dlqId, learnedAt, expiresAt] as const;
@@ -47,7 +47,7 @@ function* dropOldest(account: string, maxTotal: number): Work<number> {
   return dropped;
 }
 
-export function createBodies({ database }: Journal): BodyReads & BodyRetention {
+export function createBodies({ database }: Journal): BodyReads & BodyEdits & BodyRetention {
   const { members } = database.dialect;
   const facts = `SELECT dlq_id AS "dlqId", expires_at AS "expiresAt", size, lack, key_id AS "keyId"
     FROM dead_letter_bodies WHERE account = ?1 AND dlq_id IN ${members('?2')}`;
@@ -61,6 +61,11 @@ export function createBodies({ database }: Journal): BodyReads & BodyRetention {
       const content = (await database.read(get(CONTENT, account, dlqId)))?.['content'];
       return content instanceof Uint8Array ? content : undefined;
     },
+    noteEdit: (account, dlqId, edited, learnedAt) =>
+      database.transaction(function* () {
+        yield* run(DELETE_BODY, account, dlqId);
+        yield* insertBody({ account, dlqId, learnedAt }, edited);
+      }),
     retainBodies: (account, { keep, maxTotal }) =>
       database.transaction(function* () {
         yield* run(RETAIN, account, keep);

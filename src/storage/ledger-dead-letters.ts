@@ -1,5 +1,6 @@
 /** Dead letters of messages, as reported by failure callbacks. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import { editOf } from '#foundation/domain/body-edit.ts';
 import type { SignalInbox, Signals } from '#automate/ledger/signals.ts';
 import { records, run } from './database.ts';
 import { DELETE_BODY, insertBody } from './ledger-bodies.ts';
@@ -27,7 +28,7 @@ export function createDeadLetters({
     async forgetDeadLetter(account, dlqId) {
       await database.transaction(function* () {
         yield* run(DELETE, account, dlqId);
-        yield* run(DELETE_BODY, account, dlqId);
+        for (const id of [dlqId, editOf(dlqId)]) yield* run(DELETE_BODY, account, id);
       }, account);
     },
   };

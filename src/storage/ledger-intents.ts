@@ -202,8 +202,9 @@ function told(proposal: Proposal): Omit<AuditEntry, 'type'> {
       return { ...common, workflowRunId, lineage, attempt, campaign: campaign?.id, step: campaign?.step };
     }
     case 'message-dlq.republish': {
-      const { messageId, lineage, attempt, campaign, size } = proposal;
-      return { ...common, messageId, lineage, attempt, campaign: campaign?.id, step: campaign?.step, size };
+      const { messageId, lineage, attempt, campaign, size, edit } = proposal;
+      const at = { campaign: campaign?.id, step: campaign?.step };
+      return { ...common, messageId, lineage, attempt, ...at, size, sha256: edit?.sha256, headers: edit?.headers };
     }
     case 'workflow-dlq.delete':
       return { ...common, workflowRunId: proposal.workflowRunId, lineage: proposal.lineage };

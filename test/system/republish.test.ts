@@ -3,10 +3,13 @@
  * delivery: with any body, with lost responses, and through kill -9 at each step.
  */
 import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { daemonConfig, daemonWorld, QUICK, type DaemonWorld } from '../support/daemon-world.ts';
 import type { Passed } from '../support/fault-proxy.ts';
 import { freePort } from '../support/free-port.ts';
+import { Places } from '../support/leaks.ts';
 import { putEndpoints, TEST_TOKEN } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -21,9 +24,10 @@ interface Source {
 
 async function republishWorld() {
   const w = await daemonWorld();
+  writeFileSync(join(w.folder, 'key'), randomBytes(32).toString('hex'));
   const hooks = `http://127.0.0.1:${await freePort()}`;
   const config = daemonConfig(w.proxy.url, {
-    account: { ...QUICK, deadLetters: { bodies: { keep: '1h', maxBytes: '2MiB' } } },
+    account: { ...QUICK, deadLetters: { bodies: { keep: '1h', maxBytes: '2MiB', keyFile: 'key' } } },
     hooks: {
       listen: new URL(hooks).host,
       publicUrl: hooks,
@@ -201,3 +205,53 @@ for (const [name, { at, reaches }] of Object.entries(STEPS)) {
     expect(await left()).toBe(0);
   });
 }
+
+test('an edited message is published once, changed; the edit is in no output, and not in clear in the store', async () => {
+  const { w, config, fail, letters, left } = await republishWorld();
+  const { daemon, url } = await w.start(config);
+  const headers = { 'Content-Type': 'application/json', 'Svc-Forward-X-Version': '1', 'Svc-Forward-X-Gone': 'old' };
+  await fail({ path: '/order', body: new Uint8Array(Buffer.from('{"secret":"canary-old-1a"}')), headers });
+  await until({ what: 'the letter is known' }, async () => (await letters(url)).length === 1);
+  const [letter] = await letters(url);
+  const accepted = deliveries(w);
+  w.destination.requests.length = 0;
+  const edited = '{"secret":"canary-new-2b","field":1}';
+  writeFileSync(join(w.folder, 'fixed.json'), edited);
+  const places = new Places();
+  const change = [
+    '--body',
+    join(w.folder, 'fixed.json'),
+    '--header',
+    'X-Version=canary-header-3c',
+    '--header',
+    'X-Gone=',
+  ];
+  const ran = await w.command('dlq', 'republish', letter!.id, ...change, '--yes', '--reason', 'the field was missing');
+  expect(ran.stderr).toMatch(/edited: 36 bytes, SHA-256 [0-9a-f]{64}; changed headers: X-Version, X-Gone/);
+  expect(ran.code).toBe(0);
+  await until({ what: 'the letter is gone' }, async () => (await letters(url)).length === 0);
+  expect(accepted.map(({ body }) => body.toString())).toEqual([edited]);
+  const [request] = w.destination.requests;
+  expect(request?.headers).toMatchObject({ 'content-type': 'application/json', 'x-version': 'canary-header-3c' });
+  expect(request?.headers).not.toHaveProperty('x-gone');
+  expect(await left()).toBe(0);
+  const audit = await w.command('audit', '--output', 'json');
+  expect(audit.stdout).toMatch(/"sha256": *"[0-9a-f]{64}"/);
+  places.add('audit', audit.stdout);
+  places.add('command', ran.stdout + ran.stderr);
+  const paths = [
+    '/metrics',
+    '/',
+    '/dead-letters',
+    '/audit',
+    '/policies',
+    '/api/v1/actions',
+    '/api/v1/runs',
+    '/api/v1/plans',
+  ];
+  await places.addPages(url, paths);
+  await daemon.stop();
+  places.add('log', daemon.stdout() + daemon.stderr());
+  places.addStore(w.folder);
+  expect(places.leaks(['canary-old-1a', 'canary-new-2b', 'canary-header-3c'])).toEqual([]);
+});

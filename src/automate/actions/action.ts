@@ -2,6 +2,7 @@
  * Actions: each one describes its request first, sends it once, and returns the outcome. The request is complete before
  * anything is sent, and nothing is added afterwards.
  */
+import type { BodyEdit } from '#foundation/domain/body-edit.ts';
 import type { DlqFilter, NonEmpty, ResumeOverrides } from '#service/api.ts';
 
 export interface ResumeRequest {
@@ -29,6 +30,7 @@ export interface RepublishRequest {
   readonly operation: 'publish';
   readonly account: string;
   readonly dlqIds: readonly [string];
+  readonly edit?: BodyEdit;
   readonly labels: NonEmpty<string>;
   readonly retries: number;
   /** The same for each repetition of the action: the service ignores all but the first within ten minutes. */

@@ -2,7 +2,9 @@
  * Requests of the actions: how each proposal becomes a request, and how the request is sent. Each request on entries has
  * one id, so that the entry and its outcome can be paired. All deletes cannot be undone.
  */
-import type { CarriedMessage, DlqFilter, FailureCallback, NonEmpty, ServiceClient } from '#service/api.ts';
+import { editOf } from '#foundation/domain/body-edit.ts';
+import { contentHash } from '#foundation/platform/content-hash.ts';
+import type { CarriedMessage, DlqFilter, FailureCallback, MessageApi, NonEmpty, ServiceClient } from '#service/api.ts';
 import { hash } from 'node:crypto';
 import { formatStamp } from '#foundation/domain/lineage.ts';
 import type { Proposal, PruneProposal, RepublishProposal, ResumeProposal } from '#foundation/domain/plan.ts';
@@ -54,14 +56,15 @@ function describeResume(proposal: ResumeProposal, instance: string): ResumeReque
 
 /** The id does not contain the instance: a second daemon by mistake publishes nothing either. */
 function describeRepublish(proposal: RepublishProposal, instance: string): RepublishRequest {
-  const { account, dlqId, lineage, attempt, retries, labels } = proposal;
-  const id = hash('sha256', JSON.stringify([account, dlqId, attempt]), 'hex');
+  const { account, dlqId, lineage, attempt, retries, labels, edit } = proposal;
+  const id = hash('sha256', JSON.stringify([account, dlqId, attempt, edit?.sha256]), 'hex');
   return {
     operation: 'publish',
     account,
     dlqIds: [dlqId],
     labels: [formatStamp({ instance, lineage, attempt }), ...labels],
     retries,
+    ...(edit && { edit }),
     deduplicationId: `opsd-${id.slice(0, 40)}`,
   };
 }
@@ -123,20 +126,8 @@ export async function sendAction(
       const newRunId = more.length > 0 ? undefined : run.workflowRunId;
       return { outcome: 'accepted', done: runs.length, newRunId };
     }
-    case 'publish': {
-      const { account, dlqIds, labels, retries, deduplicationId } = request;
-      const found = await bodies?.(account, dlqIds[0]);
-      if (found === undefined || 'reason' in found) return refusedUnsent(found?.reason ?? 'no bodies are kept');
-      const { url, forward } = failureCallback?.() ?? {};
-      // The hook reads the labels of its own header, which carries the stamp.
-      const told = url && { url, forward: { ...forward, 'Opsd-Label': labels.join(',') } };
-      const again = { labels, retries, deduplicationId, ...(told && { failureCallback: told }) };
-      const [message, ...more] = await api.publishAgain(found.kept, again, { signal });
-      // One URL gives one message.
-      if (message === undefined || more.length > 0)
-        return { outcome: 'unknown', detail: 'the response names no message' };
-      return { outcome: 'accepted', done: 1, newRunId: message.messageId };
-    }
+    case 'publish':
+      return publishAgain(request, api, { bodies, failureCallback });
     // `done` is 0 if the entry was already gone.
     case 'delete-workflow-dlq': {
       const { deleted } = await api.deleteWorkflowDlq(request.dlqIds, { signal });
@@ -148,4 +139,25 @@ export async function sendAction(
       return { outcome: 'accepted', done: deleted };
     }
   }
+}
+
+async function publishAgain(
+  request: RepublishRequest,
+  api: MessageApi,
+  { bodies, failureCallback }: ActionPlace,
+): Promise<ActResult> {
+  const { signal } = new AbortController();
+  const { account, dlqIds, edit, labels, retries, deduplicationId } = request;
+  const found = await bodies?.(account, edit === undefined ? dlqIds[0] : editOf(dlqIds[0]));
+  if (found === undefined || 'reason' in found) return refusedUnsent(found?.reason ?? 'no bodies are kept');
+  if (edit !== undefined && contentHash(found.kept) !== edit.sha256)
+    return refusedUnsent('another edit of the message was made since the plan');
+  const { url, forward } = failureCallback?.() ?? {};
+  // The hook reads the labels of its own header, which carries the stamp.
+  const told = url && { url, forward: { ...forward, 'Opsd-Label': labels.join(',') } };
+  const again = { labels, retries, deduplicationId, ...(told && { failureCallback: told }) };
+  const [message, ...more] = await api.publishAgain(found.kept, again, { signal });
+  // One URL gives one message.
+  if (message === undefined || more.length > 0) return { outcome: 'unknown', detail: 'the response names no message' };
+  return { outcome: 'accepted', done: 1, newRunId: message.messageId };
 }

@@ -3,6 +3,7 @@
  * milliseconds.
  */
 import type { BodyLack } from '#foundation/domain/dead-letter.ts';
+import type { BodyEdit } from '#foundation/domain/body-edit.ts';
 
 /** Content of the failure callback of a dead letter. */
 export interface KeptBody {
@@ -19,6 +20,8 @@ export interface KeptBody {
   readonly endpoint?: string;
   readonly scheduleId?: string;
   readonly maxRetries?: number;
+  /** Headers that an operator set for the destination; an empty one is removed. */
+  readonly changed?: Readonly<Record<string, string>>;
   /** Arrival of the callback. */
   readonly at: number;
 }
@@ -63,6 +66,11 @@ export interface BodyReads {
   bodyContent(account: string, dlqId: string): Promise<Uint8Array | undefined>;
 }
 
+export interface BodyEdits {
+  /** Stores the edited content of a dead letter, in place of an earlier one. */
+  noteEdit(account: string, dlqId: string, edited: NewBody, at: number): Promise<void>;
+}
+
 export interface BodyRetention {
   /**
    * Applies the limits of an account to the bodies that it has. `keep` is in milliseconds; 0 ends all of them.
@@ -81,6 +89,12 @@ export interface NoBody {
   readonly reason: string;
 }
 
+/** Changes by an operator. Without `body`, it stays. */
+export interface BodyChange {
+  readonly body?: Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** Bodies for their readers. */
 export interface KeptBodies {
   /** Returns which bodies are kept, without reading them. */
@@ -89,5 +103,12 @@ export interface KeptBodies {
     dlqIds: readonly string[],
     ledger: BodyReads,
   ): Promise<ReadonlyMap<string, { readonly size: number; readonly until: number } | NoBody>>;
+  /** Stores the changed content of a dead letter beside its own, sealed as that. A later change replaces it. */
+  change(
+    account: string,
+    dlqId: string,
+    change: BodyChange,
+    ledger: BodyReads & BodyEdits,
+  ): Promise<{ readonly edit: BodyEdit } | NoBody>;
   read(account: string, dlqId: string, ledger: BodyReads): Promise<{ readonly kept: KeptBody } | NoBody>;
 }

@@ -47,7 +47,8 @@ export function manualPolicy({ id, account, origin, archiveDir }: Manual): Polic
       const messages = policy as MessagePolicy;
       const missed: MessagePolicy['missed'] = (deadLetter, now) =>
         leavesMessage(selection, deadLetter) ?? messages.missed(deadLetter, now);
-      return { ...messages, ...own, missed };
+      const edit = selection.edit && { action: { ...messages.action, edit: selection.edit } };
+      return { ...messages, ...own, missed, ...edit } as MessagePolicy;
     }
     case 'prune': {
       const prune = policy as PrunePolicy;
@@ -65,7 +66,7 @@ function sent(selection: Selection) {
 
 /** Settings of a policy in the configuration that selects the same, apart from ids and absolute times. */
 function settingsOf(selection: Selection, account: string, archiveDir: string): unknown {
-  const { action, label: anyLabel, ...rest } = selection;
+  const { action, label: anyLabel, edit: _edit, ...rest } = selection;
   const type = ACTION_OF[action];
   const isOfRuns = action === 'resume' || action === 'delete';
   const { workflowUrl, flowControlKey, failureFunctionState, callerIp } = rest;

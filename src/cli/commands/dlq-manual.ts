@@ -1,4 +1,6 @@
 /** `opsd dlq resume`, `republish`, `delete` and `prune`: each makes a manual plan. */
+import { readFileSync } from 'node:fs';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import { CommandError, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { request } from '../daemon-request.ts';
@@ -37,6 +39,26 @@ export const dlqResumeCommand: Command = {
   },
 };
 
+/** Returns a file as base64. */
+function bodyOf(file: string): string {
+  try {
+    return readFileSync(file).toString('base64');
+  } catch (error) {
+    throw new CommandError(`--body ${file} cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+function headersOf(given: unknown): Readonly<Record<string, string>> {
+  const texts = given === undefined ? [] : [given].flat().map(String);
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [, name, value] = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)=(.*)$/.exec(text) ?? [];
+      if (name === undefined) throw new UsageError('--header must be NAME=VALUE, such as X-Version=2');
+      return [name, value!];
+    }),
+  );
+}
+
 /** Rejects ids and filters in addition to an incident: they would look like a narrower selection. */
 function refuseOthers(call: Call): void {
   const { action: _action, ...others } = selectionOf(call, 'resume');
@@ -56,8 +78,19 @@ export const dlqRepublishCommand: Command = {
   examples: [
     "opsd dlq republish dlq-8812 --reason 'the destination is repaired'",
     "opsd dlq republish --topic-name hooks --since 2h --reason 'v42 fixes it'",
+    "opsd dlq republish dlq-8812 --body fixed.json --reason 'a field was missing'",
   ],
-  run: (call) => runManualPlan(call, selectionOf(call, 'republish')),
+  run(call) {
+    const { body: file, header } = call.values;
+    const selection = selectionOf(call, 'republish');
+    if (file === undefined && header === undefined) return runManualPlan(call, selection);
+    if (selection.ids?.length !== 1) throw new UsageError('--body and --header change one message: name one id');
+    const body = typeof file === 'string' ? bodyOf(file) : undefined;
+    return runManualPlan(
+      { ...call, edit: { ...(body !== undefined && { body }), headers: headersOf(header) } },
+      selection,
+    );
+  },
 };
 
 export const dlqDeleteCommand: Command = {

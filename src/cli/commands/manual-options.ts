@@ -49,10 +49,14 @@ export const RESUME_OPTIONS = {
   ...SHARED_OPTIONS,
 } as const satisfies Record<string, OptionSpec>;
 
-export const REPUBLISH_OPTIONS = { ...MESSAGE_FILTER_OPTIONS, ...SHARED_OPTIONS } as const satisfies Record<
-  string,
-  OptionSpec
->;
+export const REPUBLISH_OPTIONS = {
+  ...MESSAGE_FILTER_OPTIONS,
+  body: valueOption('FILE', 'Publish this body instead of the kept one; for one id.'),
+  header: valueOption('NAME=VALUE', 'Set a header for the destination, or remove it (NAME=); for one id.', {
+    multiple: true,
+  }),
+  ...SHARED_OPTIONS,
+} as const satisfies Record<string, OptionSpec>;
 
 export const DELETE_OPTIONS = {
   queue: valueOption('QUEUE', 'workflow or message: the DLQ, if both have all given filters.'),

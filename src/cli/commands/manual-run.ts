@@ -20,8 +20,17 @@ type OutputFormat = ReturnType<typeof outputFormat>;
 
 const EVERY_MS = 2_000;
 
+/** Change of a message; the body is base64. */
+interface Edit {
+  readonly body?: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** @param selections alternatives, if only the daemon knows the queue of the ids */
-export async function runManualPlan(call: Call, ...selections: readonly [Selection, ...Selection[]]): Promise<number> {
+export async function runManualPlan(
+  call: Call & { readonly edit?: Edit },
+  ...selections: readonly [Selection, ...Selection[]]
+): Promise<number> {
   const format = outputFormat(call.values);
   const fault = selectionFault(selections[0], call.io.clock.now());
   if (fault !== undefined) throw new UsageError(fault);
@@ -30,7 +39,7 @@ export async function runManualPlan(call: Call, ...selections: readonly [Selecti
   const daemon = await findDaemon(call);
   const { planText } = await import('./plan-text.ts');
   const overrule = Object.keys(settings).length > 0 ? { settings } : undefined;
-  const plan = await planOfFirst(selections, { reason, overrule }, daemon);
+  const plan = await planOfFirst(selections, { reason, overrule, edit: call.edit }, daemon);
   call.io.stderr.write(planText(plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
   if (allowedOf(plan) === 0 || plan.state === 'aborted') return withoutAction(call, format, plan);
   const { id } = plan;
@@ -56,6 +65,7 @@ async function planOfFirst(
   options: {
     readonly reason: string;
     readonly overrule: { readonly settings: Readonly<Record<string, string>> } | undefined;
+    readonly edit: Edit | undefined;
   },
   daemon: DaemonCall,
 ): Promise<Plan> {

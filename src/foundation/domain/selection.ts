@@ -3,6 +3,7 @@
  * filter would mean everything, so it is refused wherever it enters.
  */
 
+import type { BodyEdit } from './body-edit.ts';
 import { filterFault } from './filter-value.ts';
 import { FAILURE_FUNCTION_STATES } from './workflow-dlq.ts';
 
@@ -36,6 +37,8 @@ export interface Selection extends Filters {
   /** dlqIds. */
   readonly ids?: readonly string[];
   readonly responseStatus?: readonly number[];
+  /** Of a republish of one id. */
+  readonly edit?: BodyEdit;
   /** Epoch milliseconds, inclusive. */
   readonly fromDate?: number;
   /** Epoch milliseconds, inclusive. */
@@ -71,7 +74,7 @@ const MOST_CHARACTERS = 1_000;
  * @param now epoch milliseconds
  */
 export function selectionFault(selection: Selection, now: number): string | undefined {
-  const { action, ids, fromDate, toDate, queue } = selection;
+  const { action, ids, fromDate, toDate, queue, edit } = selection;
   if (!MANUAL_ACTIONS.includes(action)) return `action must be one of ${MANUAL_ACTIONS.join(', ')}`;
   const filters = SELECTION_FILTERS.filter((name) => selection[name] !== undefined);
   const strange = filters.find((name) => !FILTERS_OF[action].includes(name));
@@ -83,6 +86,9 @@ export function selectionFault(selection: Selection, now: number): string | unde
   }
   if (queue !== undefined && queue !== QUEUE_OF[action]) {
     return `${action} acts on the ${QUEUE_OF[action]} DLQ, not on the ${queue} DLQ`;
+  }
+  if (edit !== undefined && (action !== 'republish' || ids?.length !== 1)) {
+    return 'only a republish of one id can have an edit';
   }
   const values = ids === undefined ? undefined : faultOfTexts('ids', ids, MOST_IDS);
   if (values !== undefined) return values;

@@ -2,15 +2,16 @@
 import { selectionFault } from '#foundation/domain/selection.ts';
 import type { Decided, Person, Planned } from '#automate/ledger/commands.ts';
 import * as plans from '../contract/plans.ts';
-import { checkBody, readValue } from '../http/json-body.ts';
+import { checkBody, decoded, readValue } from '../http/json-body.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiDeps, ApiRoute } from './api-deps.ts';
+import { editedSelection } from './edited-message.ts';
 import { implement, refusedError, type Given } from './implement.ts';
 import { storedPlanView } from './stored-plans.ts';
 
 export const PLAN_ROUTES: readonly ApiRoute[] = [
   implement(plans.postPlan, async (given) => {
-    const body = await readValue(given.request, plans.PLAN_FORM);
+    const body = await readValue(given.request, plans.PLAN_FORM, plans.MAX_PLAN_BYTES);
     const isManual = typeof body === 'object' && body !== null && 'selection' in body;
     const made = await (isManual ? manualPlan(given, body) : policyPlan(given, body));
     if (!made.ok) throw refusedError(made);
@@ -51,9 +52,9 @@ function policyPlan({ deps, by, signal }: PlanRequest, body: unknown): Promise<P
 }
 
 /** Makes and saves a manual plan. */
-function manualPlan({ deps, by, signal }: PlanRequest, body: unknown): Promise<Planned> {
+async function manualPlan({ deps, by, signal }: PlanRequest, body: unknown): Promise<Planned> {
   const asked = checkBody(body, plans.manualBody, plans.MANUAL_FORM);
-  const { selection: given, reason, account = given.account, overrule } = asked;
+  const { selection: given, reason, account = given.account, overrule, edit } = asked;
   if (given.account !== undefined && account !== given.account) {
     throw new HttpError(400, 'bad_selection', `The selection is of account ${given.account}, not of ${account}.`);
   }
@@ -61,5 +62,10 @@ function manualPlan({ deps, by, signal }: PlanRequest, body: unknown): Promise<P
   // The engine checks this again: no caller may select everything.
   const fault = selectionFault(selection, deps.clock.now());
   if (fault !== undefined) throw new HttpError(400, 'bad_selection', `The selection is wrong: ${fault}.`);
-  return deps.engine.planManually({ by, reason, selection, overrule: overrule?.settings }, signal);
+  const change = edit && {
+    headers: edit.headers,
+    ...(edit.body !== undefined && { body: decoded(edit.body, plans.MANUAL_FORM) }),
+  };
+  const chosen = change === undefined ? selection : await editedSelection(deps, selection, change);
+  return deps.engine.planManually({ by, reason, selection: chosen, overrule: overrule?.settings }, signal);
 }

@@ -10,7 +10,7 @@ import type { AnswerOf } from '../contract/route.ts';
 import { retriggerRun } from '../contract/dead-letters.ts';
 import { allow } from '../http/access.ts';
 import { readParsed } from '../http/body.ts';
-import { checkBody } from '../http/json-body.ts';
+import { checkBody, decoded } from '../http/json-body.ts';
 import { HttpError } from '../http/reply.ts';
 import type { FoundDeadLetter } from './dead-letter-query.ts';
 import { findDeadLetter } from './dead-letter-views.ts';
@@ -48,7 +48,7 @@ export async function retrigger(context: Given<typeof retriggerRun>): Promise<An
   if (lost !== undefined) throw refused(`it was retriggered before, as run ${lost.workflowRunId}. ${lost.text}`);
   const row = await deps.incidents.readRow(account, found.row, signal);
   if (typeof row === 'string') throw refused(`the entry cannot be read: ${row}`);
-  const body = asked.body === undefined ? await firstBody(context, found, row) : decoded(asked.body);
+  const body = asked.body === undefined ? await firstBody(context, found, row) : decoded(asked.body, FORM);
   const { workflowUrl } = found.row;
   const run = {
     dlqId: id,
@@ -77,13 +77,6 @@ function callOf(context: Given<typeof retriggerRun>, account: string) {
   const { signal, access } = context;
   const allowed = (role: Parameters<typeof allow>[1]) => allow(context, role, 'opsd dlq retrigger ID --reason TEXT');
   return { account, signal, isLocal: access.isLocal, allow: allowed };
-}
-
-function decoded(text: string): Buffer {
-  const body = Buffer.from(text, 'base64');
-  // Node ignores what is no base64.
-  if (body.toString('base64') === text) return body;
-  throw new HttpError(400, 'bad_request', `body must be base64. The body must be: ${FORM}`);
 }
 
 /** Settings of the failed run, as far as its entry has them. */

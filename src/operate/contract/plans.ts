@@ -309,9 +309,18 @@ export const manualBody = z.strictObject({
   /** A manual plan is always kept. */
   keep: z.literal(true, 'must be true').exactOptional(),
   overrule: z.strictObject({ settings: overruledSettings, reason: reasonField().exactOptional() }).exactOptional(),
+  /** Of a republish of one id. A header with an empty value is removed. */
+  edit: z
+    .strictObject({
+      body: z.string('must be base64').exactOptional(),
+      headers: z.record(z.string(), z.string('must be a text')).exactOptional(),
+    })
+    .exactOptional(),
 });
+/** Maximum size of a request: an edited body of 8 MiB as base64. */
+export const MAX_PLAN_BYTES = 12_582_912;
 export const MANUAL_FORM =
-  '{"selection": {"action": "resume", "ids": ["ID"], "label": ["TEXT"], …}, "reason": "TEXT", "account": "NAME", "overrule": {"settings": {"limits.maxPerRun": "50"}}}; account and overrule are optional, and one id or one filter is enough.';
+  '{"selection": {"action": "resume", "ids": ["ID"], "label": ["TEXT"], …}, "reason": "TEXT", "account": "NAME", "overrule": {"settings": {"limits.maxPerRun": "50"}}}; account, overrule and edit are optional, and one id or one filter is enough.';
 
 /** Reads the service and changes nothing. With `keep`, the plan is stored and can be applied. */
 export const postPlan = route('POST /api/v1/plan', {

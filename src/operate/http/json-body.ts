@@ -17,8 +17,8 @@ export async function readJson<S extends z.ZodType>(
 }
 
 /** Reads a body whose format depends on its content. */
-export function readValue(request: IncomingMessage, form: string): Promise<unknown> {
-  return readParsed(request, MAX_BODY_BYTES, `The body must be JSON: ${form}`);
+export function readValue(request: IncomingMessage, form: string, maxBytes = MAX_BODY_BYTES): Promise<unknown> {
+  return readParsed(request, maxBytes, `The body must be JSON: ${form}`);
 }
 
 export function checkBody<S extends z.ZodType>(value: unknown, schema: S, form: string): z.output<S> {
@@ -26,6 +26,14 @@ export function checkBody<S extends z.ZodType>(value: unknown, schema: S, form: 
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(faultOf).join('; ');
   throw new HttpError(400, 'bad_request', `${faults}. The body must be: ${form}`);
+}
+
+/** Bytes of a member in base64. @throws {HttpError} 400 */
+export function decoded(text: string, form: string): Buffer {
+  const bytes = Buffer.from(text, 'base64');
+  // Node ignores what is no base64.
+  if (bytes.toString('base64') === text) return bytes;
+  throw new HttpError(400, 'bad_request', `body must be base64. The body must be: ${form}`);
 }
 
 function faultOf(issue: z.core.$ZodIssue): string {

@@ -3,15 +3,20 @@ import { searchDeadLetters, type DeadLetterList, type DeadLetterView } from '../
 import { DEAD_LETTER_QUEUES } from '#foundation/domain/incident.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import { counted, formatCount } from '../api/format.ts';
+import type { FoundDeadLetter } from '../api/dead-letter-query.ts';
 import { deadLetterDetail, deadLetterList, findDeadLetter } from '../api/dead-letter-views.ts';
+import { editableText, editedSelection } from '../api/edited-message.ts';
+import { fromLedger } from '../api/from-store.ts';
 import { knownAccount } from '../api/known-account.ts';
 import { allow, mayUse } from '../http/access.ts';
+import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
 import { selectsEverything } from './dead-letter-selection.ts';
-import { reasonInput } from './frame/fields.ts';
+import { reasonInput, reasonOf } from './frame/fields.ts';
 import { accountField, filterForm, queryFilters, nextLink, readFilters } from './frame/filters.ts';
 import { addressOf, formFor, pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { queueProblems } from './incidents.ts';
+import { makeManualPlan } from './manual-plan.ts';
 import { deadLetterSheet } from '../show/dead-letter.ts';
 import { deadLetterPath, incidentPath } from '../contract/page-paths.ts';
 import { shellWord } from '#foundation/domain/own-command.ts';
@@ -134,6 +139,59 @@ export async function deadLetterPage(context: PageContext): Promise<Reply> {
           <code>${pageCommand(context)(`dlq retrigger ${shellWord(deadLetter.id)} --reason TEXT`)}</code> starts a new
           run with the same body, or another one, for the role admin. All steps run again, also those that had finished.
         </p>`,
+      !isOfRun && body?.size !== undefined && (await republishForm(context, found)),
     ],
   });
+}
+
+/** A browser drops the first line end of a text field. */
+const FIRST_LINE_END = '\n';
+
+/** Plan to publish the message again, with its body in a field. */
+async function republishForm(context: PageContext, { account, row }: FoundDeadLetter): Promise<Cell> {
+  if (!mayUse(context, 'operator')) return undefined;
+  const read = await fromLedger(context, (ledger) => context.deps.bodies.read(account, row.dlqId, ledger));
+  if ('reason' in read) return undefined;
+  const body = editableText(read.kept.body);
+  return section(
+    'republish',
+    'Publish it again',
+    formFor(context, {
+      role: 'operator',
+      action: deadLetterPath({ id: row.dlqId, account }),
+      label: 'Publish it again',
+      content: html`${
+          'text' in body
+            ? html`<label
+                >Body <textarea name="body" rows="8" spellcheck="false">${FIRST_LINE_END}${body.text}</textarea>
+              </label>`
+            : html`<span class="faint"
+                >To change it, use <code>opsd dlq republish ${row.dlqId} --body FILE</code>: ${body.reason}.</span
+              >`
+        }
+        ${reasonInput()}
+        <button name="act" value="republish">Plan to publish it again</button>
+        <span class="faint">A plan changes nothing until you apply it.</span>`,
+    }),
+  );
+}
+
+export async function planRepublish(context: PageContext): Promise<Reply> {
+  const { deps, id } = context;
+  const caller = allow(context, 'operator', 'opsd dlq republish ID');
+  const form = await readForm(context, caller);
+  const { account, row } = findDeadLetter(
+    deps,
+    id,
+    knownAccount(deps, queryFilters(context.query).get('account') ?? undefined),
+  );
+  const selection = { action: 'republish', ids: [row.dlqId], queue: 'message', account } as const;
+  const read = await fromLedger(context, (ledger) => deps.bodies.read(account, row.dlqId, ledger));
+  const before = 'kept' in read ? Buffer.from(read.kept.body).toString('utf8') : '';
+  const given = form.get('body');
+  // A browser sends each line end as CR LF.
+  const after = given === null || before.includes('\r\n') ? given : given.replaceAll('\r\n', '\n');
+  const isEdited = after !== null && after !== before;
+  const chosen = isEdited ? await editedSelection(deps, selection, { body: Buffer.from(after) }) : selection;
+  return makeManualPlan(context, chosen, { by: caller.by, reason: reasonOf(form) });
 }

@@ -2,11 +2,12 @@
 import type { RunRecord } from '#automate/ledger/reports.ts';
 import { counted, runNumbersText } from '#foundation/domain/counted.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
+import { editOfPlan } from '../api/edited-message.ts';
 import { fromLedger } from '../api/from-store.ts';
 import { refusedError } from '../api/implement.ts';
 import { readPlan } from '../api/stored-plans.ts';
 import { coverText, foundBy } from '#foundation/domain/plan.ts';
-import { allow } from '../http/access.ts';
+import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { decisionForm, takeBackForm } from './next-action.ts';
@@ -17,6 +18,7 @@ import { policyLink } from '../show/policy-link.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain, progressPart } from './plan-parts.ts';
 import {
+  blockText,
   type Cell,
   code,
   facts,
@@ -30,6 +32,7 @@ import {
   timePiece,
   type Tone,
 } from '#foundation/markup/cell.ts';
+import { diffOf } from '../show/diff.ts';
 import { stepsText } from '../show/plan.ts';
 import { actText, CONSEQUENCE } from '../show/plan-acts.ts';
 import { clipped, html } from '#foundation/markup/html.ts';
@@ -49,9 +52,13 @@ export async function planPage(context: PageContext): Promise<Reply> {
     throw new HttpError(404, 'unknown_plan', message);
   }
   const detail = withCommands(context, found);
+  const edit = mayUse(context, 'operator') ? await editOfPlan(context, detail.plan) : undefined;
+  const diff =
+    edit && section('edit', 'Edit', blockText(diffOf(edit.before, edit.after) ?? 'The texts are too long to compare.'));
   const main = isOpen(detail)
     ? [
         decision(context, detail, runs),
+        diff,
         planMain(detail.plan),
         html`<details class="more">
           <summary>Details</summary>
@@ -65,6 +72,7 @@ export async function planPage(context: PageContext): Promise<Reply> {
           html`<div class="acts">${takeBackForm(context, detail)}</div>`,
         progressPart(detail, at),
         progressForms(context, detail, pauses),
+        diff,
         section('planned', 'As it was planned', [
           faint(
             'What was read and decided at ',

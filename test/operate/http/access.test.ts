@@ -49,6 +49,7 @@ const OTHERS: Readonly<Record<string, Needs>> = {
   'POST /-/reload': 'admin',
   'POST /incidents/x': 'operator',
   'POST /dead-letters': 'operator',
+  'POST /dead-letters/x': 'operator',
   'POST /policies/x': 'operator',
   'POST /plans/x': 'operator',
   'POST /pauses/add': 'operator',

@@ -277,10 +277,10 @@ describe('bodies are read strictly', () => {
 
   test('a long body is rejected, with announced and unannounced length', async () => {
     const { address } = await serving(willing().deps, { socketPath: join(tempDir(), 's') });
-    const body = `{"policy": "${'x'.repeat(70_000)}"}`;
-    expect((await ask(address, '/api/v1/plan', { method: 'POST', body })).status).toBe(413);
+    const body = `{"plan": "${'x'.repeat(70_000)}"}`;
+    expect((await ask(address, '/api/v1/apply', { method: 'POST', body })).status).toBe(413);
     const headers = { 'Transfer-Encoding': 'chunked' };
-    const answer = await ask(address, '/api/v1/plan', { method: 'POST', headers, body });
+    const answer = await ask(address, '/api/v1/apply', { method: 'POST', headers, body });
     expect(answered(answer)).toMatchObject({ error: { code: 'too_large' } });
   });
 });

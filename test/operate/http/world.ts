@@ -91,6 +91,7 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
     deadLetters: async () => [],
     retriggers: async () => [],
     bodyFacts: async () => new Map(),
+    noteEdit: async () => undefined,
     bodyContent: async () => undefined,
     deploys: async () => [],
     lineagesOfRuns: async () => new Map(),

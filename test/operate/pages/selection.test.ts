@@ -33,10 +33,51 @@ async function daemon(overrides: Partial<World> = {}, count = 5) {
       fields.map(([name, value]): [string, string] => [name, value]),
     );
   const selections = (): readonly Selection[] => made.map(({ selection }) => selection);
-  return { address, post, made, selections };
+  return { address, page: browser.page, post, made, selections };
 }
 
 const REASON = ['reason', 'the database is back'] as const;
+
+describe('the page of a dead message', () => {
+  const PATH = '/dead-letters/m-1?account=production';
+  const kept = (body: string) => {
+    const edits: (string | undefined)[] = [];
+    const state = { size: body.length, until: NOW + 1_000 };
+    const bodies = {
+      states: async () => new Map([['m-1', state]]),
+      read: async () => ({ kept: { body: Buffer.from(body), headers: {} } }),
+      change: async (_account: string, _id: string, change: { body?: Uint8Array }) => {
+        edits.push(change.body && Buffer.from(change.body).toString());
+        return { edit: { sha256: 'ab', size: 3, headers: [] } };
+      },
+    } as unknown as World['bodies'];
+    return { edits, bodies };
+  };
+
+  test('has its body in a field, and plans it as it is, or changed', async () => {
+    const { edits, bodies } = kept('{"a": 1}\n{"b": 2}\n');
+    const { page, post, selections } = await daemon({ bodies });
+    expect(await page(PATH)).toContain('>\n{&quot;a&quot;: 1}\n{&quot;b&quot;: 2}\n</textarea>');
+    // A browser sends CR LF.
+    await post(PATH, [['act', 'republish'], REASON, ['body', '{"a": 1}\r\n{"b": 2}\r\n']]);
+    await post(PATH, [['act', 'republish'], REASON, ['body', '{"a": 1}\r\n{"b": 3}\r\n']]);
+    const selection = { action: 'republish', queue: 'message', account: 'production', ids: ['m-1'] };
+    expect(selections()).toEqual([selection, { ...selection, edit: { sha256: 'ab', size: 3, headers: [] } }]);
+    expect(edits).toEqual(['{"a": 1}\n{"b": 3}\n']);
+  });
+
+  test.each([
+    ['a secret', '{"password": "hunter2"}', 'what may be a secret'],
+    ['bytes that are no text', '\0', 'is no text'],
+  ])('with %s in its body shows none, and names the command', async (_what, body, why) => {
+    const { bodies } = kept(body);
+    const { page } = await daemon({ bodies });
+    const shown = await page(PATH);
+    expect(shown).toContain(why);
+    expect(shown).toContain('opsd dlq republish m-1 --body FILE');
+    expect(shown).not.toMatch(/hunter2|<textarea/);
+  });
+});
 
 describe('the page of the dead letters', () => {
   test('plans the checked ones', async () => {

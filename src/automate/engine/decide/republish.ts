@@ -52,6 +52,11 @@ export async function decideRepublish(
     if ((createdAt ?? learnedAt) < (policy.action.notBefore ?? -Infinity)) return 'created before action.notBefore';
     return scheduleId && repeated(scheduleId, createdAt ?? learnedAt);
   };
+  const { edit } = policy.action;
+  if (edit !== undefined) {
+    const headers = edit.headers.length === 0 ? '' : `; changed headers: ${edit.headers.join(', ')}`;
+    draft.notes.push(`The message is edited: ${edit.size} bytes, SHA-256 ${edit.sha256}${headers}.`);
+  }
   const allowed = allowedBy<LetterEntry>(
     policy,
     {
@@ -76,6 +81,7 @@ export async function decideRepublish(
   const propose = (entry: LetterEntry): RepublishProposal => {
     const { dlqId, workflowRunId: messageId, workflowUrl: url, createdAt: failedAt, responseStatus: status } = entry;
     const body = bodies.get(dlqId)!;
+    const { retries } = policy.action;
     return {
       policy: policy.name,
       account,
@@ -93,8 +99,9 @@ export async function decideRepublish(
       status,
       lineage: known.lineage(entry),
       attempt: known.attempts(entry) + 1,
-      retries: policy.action.retries,
-      size: 'size' in body ? body.size : 0,
+      retries,
+      size: edit?.size ?? ('size' in body ? body.size : 0),
+      edit,
     };
   };
   const population = new Population([entries], now);
