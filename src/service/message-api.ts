@@ -42,7 +42,10 @@ export function createMessageApi(connection: ApiConnection, names: WireNames): M
     },
 
     async publishAgain(message, again, { signal }) {
-      const call = { ...publishAgainRequest(message, again, names), parse: parsePublish };
+      const call = {
+        ...publishAgainRequest(message, again, { names, isOwn: (text) => connection.isOwn(text) }),
+        parse: parsePublish,
+      };
       return (await connection.write(call, signal)).value;
     },
 

@@ -1,32 +1,28 @@
 /** Request that publishes a message again, as its failure callback reported it. */
 import type { CarriedMessage, PublishAgain } from './api.ts';
 import { checkHeaderValue } from './arguments.ts';
+import { OF_TRANSPORT } from './parse/forwarded-headers.ts';
 import { callRequest, type OperationRequest } from './request.ts';
 import type { WireNames } from './wire-names.ts';
 
 /** Settings of the source that the new message keeps, apart from those of its callbacks. */
 const KEPT_SETTINGS = ['Timeout', 'Retry-Delay', 'Flow-Control-Key', 'Flow-Control-Value', 'Redact-Fields'];
 
-/** Headers of one connection, or of one delivery. */
-const OF_CONNECTION: ReadonlySet<string> = new Set(
-  'accept-encoding connection content-length content-type date expect host keep-alive te trailer transfer-encoding upgrade user-agent'.split(
-    ' ',
-  ),
-);
-
 /**
  * Returns the request. The interface does not say which headers the callback reports. With a setting of the service
  * among them, they are those of the publish request: only its forwarded headers reach the destination, not its
- * credentials. Otherwise they are those of the delivery.
+ * credentials. Otherwise they are those of the delivery. A credential of the account never leaves it.
  *
+ * @param of.isOwn returns true for a text with a credential of the account
  * @throws {InvalidRequestError}
  */
 export function publishAgainRequest(
   { url, method, headers, changed = {}, body }: CarriedMessage,
   { labels, retries, deduplicationId, failureCallback }: PublishAgain,
-  names: WireNames,
+  { names, isOwn }: { readonly names: WireNames; readonly isOwn: (text: string) => boolean },
 ): OperationRequest & { readonly body: Uint8Array } {
   const { settings, plain } = sorted(headers, names);
+  for (const [name, value] of plain) if (isOwn(value)) plain.delete(name);
   const { forward, contentType } = forwarded({ settings, plain, changed });
   const kept: Record<string, string> = {};
   for (const [name, value] of settings) {
@@ -76,7 +72,7 @@ function forwarded(of: {
   const set = (name: string, value: string): void => void all.set(name.toLowerCase(), [name, value]);
   for (const [name, value] of of.plain) {
     const isContent = name.toLowerCase() === 'content-type';
-    if (isContent || (of.settings.size === 0 && !OF_CONNECTION.has(name.toLowerCase()))) set(name, value);
+    if (isContent || (of.settings.size === 0 && !OF_TRANSPORT.test(name.toLowerCase()))) set(name, value);
   }
   for (const [name, value] of of.settings) if (name.startsWith('forward-')) set(name.slice('forward-'.length), value);
   for (const [name, value] of Object.entries(of.changed)) {

@@ -12,7 +12,7 @@ function request(message: Partial<CarriedMessage> = {}, again: Partial<PublishAg
   return publishAgainRequest(
     { url: 'https://app.example.com/hook?key=1', method: 'PUT', headers: {}, body: Buffer.from([0, 255]), ...message },
     { labels: ['stamp', 'a%2Cb'], retries: 0, deduplicationId: 'id-1', failureCallback: HOOK, ...again },
-    NAMES,
+    { names: NAMES, isOwn: (text) => text.includes('token-of-the-account') },
   );
 }
 
@@ -39,6 +39,17 @@ test('the headers of a delivery are forwarded, without those of the connection',
     'Svc-Failure-Callback-Forward-Authorization': 'Bearer hook',
   });
   for (const secret of ['Bearer of the destination', 'Bearer hook', '?key=1']) expect(made.hidden).toContain(secret);
+});
+
+test('a credential of the account is not forwarded, whatever header has it', () => {
+  const headers = {
+    Authorization: ['Bearer token-of-the-account'],
+    'X-Key': ['token-of-the-account'],
+    'X-Note': ['kept'],
+  };
+  const made = request({ headers });
+  expect(made.headers).toMatchObject({ 'Svc-Forward-X-Note': 'kept' });
+  expect(JSON.stringify(made.headers)).not.toContain('token-of-the-account');
 });
 
 test('of a publish request only the forwarded headers are, and not the credentials of the publisher', () => {

@@ -23,3 +23,9 @@ export interface DeadLetter {
   readonly status?: number;
   readonly labels: readonly string[];
 }
+
+/** URL without user info, query and fragment, which may contain secrets; undefined if it is invalid. */
+export function bareUrl(text: string): string | undefined {
+  const url = URL.parse(text);
+  return url === null ? undefined : `${url.origin}${url.pathname}`;
+}

@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import { labelsIn } from '#foundation/domain/labels.ts';
-import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import { bareUrl, type DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { BodyKeeper } from '#automate/ledger/kept-bodies.ts';
 import { sentBody } from './callback-body.ts';
 import { malformed } from './hook-json.ts';
@@ -101,12 +101,6 @@ function deadLetterOf(told: Callback, dlqId: string, request: CallbackRequest, n
     ...(status !== undefined && { status }),
     labels: labelsOf(told, request),
   };
-}
-
-/** URL without user info, query and fragment, which may contain secrets; undefined if it is invalid. */
-function bareUrl(text: string): string | undefined {
-  const url = URL.parse(text);
-  return url === null ? undefined : `${url.origin}${url.pathname}`;
 }
 
 /**

@@ -151,7 +151,7 @@ export function incidentNextStep(facts: IncidentFacts): NextStep {
   }
   if (kind === 'destination') {
     const text =
-      'Repair the destination, and let its producer publish the messages again: the service cannot resume them.';
+      'Repair the destination. Then publish the messages again: with a plan if their bodies are kept, else at their producer.';
     return { text, by: 'operator' };
   }
   const first =

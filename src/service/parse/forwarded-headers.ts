@@ -1,8 +1,8 @@
 /** Headers of a stored message that its destination received, and that a repeated message must have as well. */
 
-/** Headers of one HTTP request, and of the parties that passed it on. An unmarked credential may be the publisher's. */
-const OF_TRANSPORT =
-  /^(?:authorization|accept|accept-encoding|cdn-loop|cf-.*|connection|content-length|expect|forwarded|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent|via|x-forwarded-.*|x-real-ip)$/;
+/** Headers of one HTTP request, and of the parties that passed it on. */
+export const OF_TRANSPORT =
+  /^(?:accept|accept-encoding|cdn-loop|cf-.*|connection|content-length|expect|forwarded|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent|via|x-forwarded-.*|x-real-ip)$/;
 
 /**
  * Services list the forwarded headers with their prefix beside the others, or without it.
@@ -19,7 +19,8 @@ export function forwardedHeaders(header: unknown, brand: string): Readonly<Recor
   for (const [name, value] of all) {
     const lower = name.toLowerCase();
     const isForwarded = isMarked ? lower.startsWith(forward) || lower === 'content-type' : !lower.startsWith(own);
-    if (!isForwarded || OF_TRANSPORT.test(lower)) continue;
+    // An unmarked credential may be the publisher's.
+    if (!isForwarded || lower === 'authorization' || OF_TRANSPORT.test(lower)) continue;
     const texts = [value].flat();
     if (!texts.every((text): text is string => typeof text === 'string' && !text.startsWith('REDACTED:')))
       return undefined;

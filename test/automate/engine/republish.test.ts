@@ -317,12 +317,42 @@ describe('refused', () => {
     }
   });
 
+  test('a message of a schedule in a manual plan, unless the operator overrules it', async () => {
+    for (const overrule of [undefined, { 'action.evenIfRepeated': 'true' }]) {
+      const w = dead([]);
+      await letter(w, 'a', { scheduleId: 'scd-1' });
+      w.dlq.log.push({ time: START, messageId: 'm', scheduleId: 'scd-1', labels: [], state: 'DELIVERED' });
+      const selection = { action: 'republish', account: ACCOUNT, ids: ['a'] } as const;
+      const made = await w.engine.planManually({ by: 'anna', reason: 'again', selection, overrule }, NEVER);
+      expect(made.ok && made.plan.chosen.map(({ target }) => target)).toEqual(overrule === undefined ? [] : ['a']);
+    }
+  });
+
   test('a message of a schedule whose log cannot be read', async () => {
     const w = dead();
     await letter(w, 'a', { scheduleId: 'scd-1' });
     w.dlq.failsLog = true;
     await run(w);
     expect([w.dlq.publishes, await denials(w)]).toEqual([0, ['body: the log of its schedule cannot be read']]);
+  });
+
+  test('nothing, but with a warning, if the destination has left its URL Group', async () => {
+    const w = dead();
+    const about = { account: ACCOUNT, collector: 'urlGroups', dropped: 0 } as const;
+    w.board.register({ ...about, schedule: 'every 1m', intervalMs: MINUTE, maxStalenessMs: HOUR });
+    for (const id of ['a', 'b'])
+      await letter(w, id, { topicName: 'hooks', ...(id === 'b' && { url: `${HOOK}/left` }) });
+    const notes = async () => {
+      const made = await w.engine.plan(NAME, { by: 'test', keep: false }, NEVER);
+      return made.ok ? made.plan.notes.filter((note) => note.startsWith('Warning')) : [];
+    };
+    expect(await notes()).toEqual([]);
+    w.board.publish({ ...about, at: START, rows: [{ name: 'hooks', endpoints: [{ url: `${HOOK}?key=1` }] }] }, 10);
+    expect(await notes()).toEqual([
+      'Warning: 1 of these messages go to a destination that is no longer in its URL Group.',
+    ]);
+    await run(w);
+    expect(sent(w).toSorted()).toEqual(['a', 'b']);
   });
 
   test('a delete of what another policy publishes again, until that is not possible', async () => {

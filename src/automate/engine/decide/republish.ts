@@ -1,4 +1,5 @@
 /** Plan of a policy that publishes dead messages again, from their kept bodies. */
+import { bareUrl } from '#foundation/domain/dead-letter.ts';
 import { latestOf } from '#foundation/domain/deploy.ts';
 import { withoutStamps } from '#foundation/domain/lineage.ts';
 import type { RepublishProposal } from '#foundation/domain/plan.ts';
@@ -57,6 +58,7 @@ export async function decideRepublish(
     const headers = edit.headers.length === 0 ? '' : `; changed headers: ${edit.headers.join(', ')}`;
     draft.notes.push(`The message is edited: ${edit.size} bytes, SHA-256 ${edit.sha256}${headers}.`);
   }
+  noteLeft(policy, open, draft, deps);
   const allowed = allowedBy<LetterEntry>(
     policy,
     {
@@ -111,6 +113,24 @@ export async function decideRepublish(
     allowed.map(({ dlqId }) => dlqId),
   );
   return { ...decision, missing };
+}
+
+/** Notes the messages whose destination is no longer in its URL Group, as far as the groups are known. */
+function noteLeft(
+  { account }: RepublishPolicy,
+  entries: readonly LetterEntry[],
+  draft: PlanDraft,
+  { board }: EngineParts,
+): void {
+  const groups = board.latest(account, 'urlGroups')?.rows;
+  if (groups === undefined) return;
+  const left = entries.filter(({ deadLetter: { topicName, url } }) => {
+    if (topicName === undefined || url === undefined) return false;
+    const group = groups.find(({ name }) => name === topicName);
+    return group?.endpoints.some((endpoint) => bareUrl(endpoint.url) === url) !== true;
+  });
+  if (left.length === 0) return;
+  draft.notes.push(`Warning: ${left.length} of these messages go to a destination that is no longer in its URL Group.`);
 }
 
 /** Returns why a message of a schedule is not needed any more: a later one of the schedule was delivered. */
