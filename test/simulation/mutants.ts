@@ -12,7 +12,7 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
   },
   'write-retried': {
     breaks: 'a write without a response is sent again',
-    within: 3,
+    within: 10,
     file: 'src/service/connection.ts',
     from: '    return this.#attempt(call, signal);\n  }\n\n  usage()',
     to: '    return this.#attempt(call, signal).catch(() => this.#attempt(call, signal));\n  }\n\n  usage()',
