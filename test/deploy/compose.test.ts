@@ -139,13 +139,13 @@ describe('deploy/compose', () => {
     expect(service('opsd').networks!.default.aliases).toContain(hostname);
     const demo = parse(read('src/cli/commands/demo.yaml')) as {
       hooks: { listen: string; alertmanager: Record<string, { token: string }> };
-      policies: { name: string; mode: string; on?: { alert: string } }[];
+      policies: { name: string; mode: string; on?: { alert?: string } }[];
     };
     const [, variable] = /^\$\{env:(\w+)\}$/.exec(demo.hooks.listen)!;
     expect(service('opsd').environment![variable!]).toBe(`:${port}`);
     const { token } = demo.hooks.alertmanager[pathname.split('/').at(-1)!]!;
     expect(hook!.http_config.authorization).toEqual({ credentials: token });
-    const triggered = demo.policies.filter(({ on }) => on !== undefined);
+    const triggered = demo.policies.filter(({ on }) => on?.alert !== undefined);
     expect(triggered).toMatchObject([{ mode: 'audit', on: { alert: expect.any(String) } }]);
     const rules = readdirSync(join(ROOT, 'deploy/prometheus')).filter((name) => /^opsd-alerts.*\.yaml$/.test(name));
     const texts = rules.map((name) => read(`deploy/prometheus/${name}`)).join('\n');

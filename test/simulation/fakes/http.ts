@@ -1,5 +1,5 @@
 /** `node:http` over the simulated network. Requests and responses are Node's own, with its parser. */
-import * as real from 'node:http';
+import real from 'node:http';
 import type { Duplex } from 'node:stream';
 import { currentProcess } from '../loop.ts';
 import { connect, listenOn, type ConnectOptions } from '../network.ts';
@@ -21,3 +21,6 @@ export function createServer(options: real.ServerOptions, answer: real.RequestLi
   const server = real.createServer({ ...options, connectionsCheckingInterval: NEVER_MS }, answer);
   return listenOn(server, () => server.closeIdleConnections());
 }
+
+// oxlint-disable-next-line import/no-default-export -- Node's module has one
+export default { ...real, Agent, createServer };

@@ -1,5 +1,5 @@
 /** `node:net` over the simulated network. */
-import * as real from 'node:net';
+import real from 'node:net';
 import type { Duplex } from 'node:stream';
 import { currentProcess } from '../loop.ts';
 import { connect as connectTo, listenOn } from '../network.ts';
@@ -13,3 +13,7 @@ export function connect(path: string): Duplex {
 export function createServer(): real.Server {
   return listenOn(real.createServer(), () => undefined);
 }
+
+/** A bound socket would be an address of the machine. */
+// oxlint-disable-next-line import/no-default-export -- Node's module has one
+export default { ...real, connect, createServer, BoundSocket: undefined };
