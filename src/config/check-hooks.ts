@@ -1,4 +1,5 @@
 /** Checks of hooks and canaries that no schema can make: unknown accounts, unreachable hooks. */
+import { parseSize } from '#foundation/domain/size.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
 import { hasMessageApi } from './check-accounts.ts';
 import type { Fault } from './source-text.ts';
@@ -49,6 +50,11 @@ function accountNames(root: Place): string[] | undefined {
   return names.map((name) => String(name?.value));
 }
 
+/** Size of a callback as a multiple of its body: base64, and everything else. */
+const BASE64_AND_REST = 1.5;
+/** Default of `maxBodyBytes`. */
+const MAX_CALLBACK_BYTES = 4_194_304;
+
 /** Settings of bodies that have no effect, or store them in clear. */
 export function checkBodies(root: Place): Fault[] {
   return itemsAt(root, 'accounts').flatMap((account) => {
@@ -62,8 +68,17 @@ export function checkBodies(root: Place): Fault[] {
       warn('bodies and headers of messages are stored in clear', help);
     }
     const name = placeAt(account, ['name'])?.value;
-    if (typeof name === 'string' && placeAt(root, ['hooks', 'callbacks', name]) === undefined) {
+    if (typeof name !== 'string') return faults;
+    const callbacks = placeAt(root, ['hooks', 'callbacks', name]);
+    if (callbacks === undefined) {
       warn('no effect: bodies arrive with failure callbacks', `add hooks.callbacks.${name}`);
+      return faults;
+    }
+    const carried = Math.ceil((parseSize(String(placeAt(bodies, ['maxBytes'])?.value)) ?? 0) * BASE64_AND_REST);
+    const limit = placeAt(callbacks, ['maxBodyBytes'])?.value;
+    if (carried > (typeof limit === 'number' ? limit : MAX_CALLBACK_BYTES)) {
+      const help = `set hooks.callbacks.${name}.maxBodyBytes to at least ${carried}, or a lower maxBytes`;
+      warn('callbacks with bodies of maxBytes are rejected, and their dead letters are not known', help);
     }
     return faults;
   });
