@@ -22,6 +22,13 @@ const SPEED = 60;
 const [MESSAGES, RUNS] = [200, 20];
 const TOKEN = 'callbacks-of-the-night';
 
+interface Told {
+  readonly id: string;
+  readonly key: string;
+  readonly status: string;
+  readonly summary: string;
+}
+
 test('a deploy in the night brings everything back, once', async () => {
   const time = { speed: SPEED, since: Date.now() };
   const clock = fastClock(time);
@@ -117,13 +124,13 @@ test('a deploy in the night brings everything back, once', async () => {
     headers: { Authorization: `Bearer ${TEST_TOKEN}` },
   });
   expect(await left.json()).toMatchObject({ deleted: 0 });
-  const firing = notified.requests
-    .map(({ body }) => JSON.parse(body.toString()) as { status: string; summary: string })
-    .filter(({ status }) => status === 'firing');
-  expect(firing.map(({ summary }) => summary.replace(/^.*?(messages|runs).*$/, '$1')).toSorted()).toEqual([
-    'messages',
-    'runs',
-  ]);
+  // A notification is delivered at least once, under one id. On a slow machine some deliveries time out instead, which is
+  // an incident of its own.
+  const told = notified.requests.map(({ body }) => JSON.parse(body.toString()) as Told);
+  const firing = [...new Map(told.filter(({ status }) => status === 'firing').map((one) => [one.id, one])).values()];
+  expect(firing.length, JSON.stringify(firing)).toBe(new Set(firing.map(({ key }) => key)).size);
+  const about = new Set(firing.map(({ summary }) => /(?:messages|runs)/.exec(summary)?.[0]));
+  expect(about, JSON.stringify(firing)).toEqual(new Set(['messages', 'runs']));
   await daemon.stop();
   expect(daemon.log().filter(({ level }) => level === 'error')).toEqual([]);
 });
