@@ -129,10 +129,9 @@ export class ApiConnection implements AsyncDisposable {
     this.#holds = deps.holds ?? new Holds(deps.clock);
   }
 
-  /** Returns true if a text has a credential of this connection. */
-  isOwn(text: string): boolean {
-    const own = [true, false].flatMap((write) => this.#options.credentials({ write }).secrets);
-    return own.some((secret) => text.includes(secret));
+  /** Returns the credentials of this connection. */
+  secrets(): readonly string[] {
+    return [true, false].flatMap((write) => this.#options.credentials({ write }).secrets);
   }
 
   /**

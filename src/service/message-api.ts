@@ -42,10 +42,9 @@ export function createMessageApi(connection: ApiConnection, names: WireNames): M
     },
 
     async publishAgain(message, again, { signal }) {
-      const call = {
-        ...publishAgainRequest(message, again, { names, isOwn: (text) => connection.isOwn(text) }),
-        parse: parsePublish,
-      };
+      const secrets = connection.secrets();
+      const isOwn = (text: string): boolean => secrets.some((secret) => text.includes(secret));
+      const call = { ...publishAgainRequest(message, again, { names, isOwn }), parse: parsePublish };
       return (await connection.write(call, signal)).value;
     },
 

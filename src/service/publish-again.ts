@@ -20,7 +20,7 @@ export function publishAgainRequest(
   { url, method, headers, changed = {}, body }: CarriedMessage,
   { labels, retries, deduplicationId, failureCallback }: PublishAgain,
   { names, isOwn }: { readonly names: WireNames; readonly isOwn: (text: string) => boolean },
-): OperationRequest & { readonly body: Uint8Array } {
+): OperationRequest {
   const { settings, plain } = sorted(headers, names);
   for (const [name, value] of plain) if (isOwn(value)) plain.delete(name);
   const { forward, contentType } = forwarded({ settings, plain, changed });
@@ -35,6 +35,7 @@ export function publishAgainRequest(
     'publish',
     {
       destination: url,
+      body,
       method,
       contentType,
       forward,
@@ -46,8 +47,8 @@ export function publishAgainRequest(
     },
     names,
   );
-  const hidden = [...request.hidden, ...Object.values(kept), Buffer.from(body).toString('utf8')];
-  return { ...request, headers: { ...request.headers, ...kept }, body, hidden };
+  const hidden = [...request.hidden, ...Object.values(kept)];
+  return { ...request, headers: { ...request.headers, ...kept }, hidden };
 }
 
 /** Settings of the service among the headers, by their lower-case name without its prefix, and the other headers. */

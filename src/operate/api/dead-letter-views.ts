@@ -134,12 +134,16 @@ function textOf(row: Readonly<Record<string, unknown>>, name: string): string | 
 }
 
 /** A JSON body is redacted by its fields, another one by its text. */
-function shown(body: string): string {
-  let text: string;
+/** Returns a body without secrets. @param indent blanks of each level of JSON */
+export function redactedBody(body: string, indent?: number): string {
   try {
-    text = JSON.stringify(redactData(JSON.parse(body)));
+    return JSON.stringify(redactData(JSON.parse(body)), undefined, indent);
   } catch {
-    text = redact(body);
+    return redact(body);
   }
+}
+
+function shown(body: string): string {
+  const text = redactedBody(body);
   return text.length > SAMPLE_LENGTH ? `${text.slice(0, SAMPLE_LENGTH)}…` : text;
 }

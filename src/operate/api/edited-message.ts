@@ -7,7 +7,7 @@ import type { BodyChange } from '#automate/ledger/kept-bodies.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiContext } from './api-deps.ts';
 import type { DeadLetterDeps } from './dead-letter-query.ts';
-import { findDeadLetter } from './dead-letter-views.ts';
+import { findDeadLetter, redactedBody } from './dead-letter-views.ts';
 import { fromLedger } from './from-store.ts';
 
 /** Stores an edit. @returns the selection with its hash @throws {HttpError} if the message cannot be edited */
@@ -65,10 +65,5 @@ export async function editOfPlan(
 
 /** JSON with a line for each member, or the text itself. */
 function linesOf(body: Uint8Array): string {
-  const text = Buffer.from(body).toString('utf8');
-  try {
-    return JSON.stringify(redactData(JSON.parse(text)), undefined, 2);
-  } catch {
-    return redact(text);
-  }
+  return redactedBody(Buffer.from(body).toString('utf8'), 2);
 }

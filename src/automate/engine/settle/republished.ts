@@ -97,7 +97,7 @@ async function verify(
   return undefined;
 }
 
-/** The collector's log tells the end sooner. A read also finds messages that it does not count. */
+/** The collector's log shows the end sooner. A read also finds messages that it does not count. */
 async function endOf(
   { proposal, newRunId, at }: Republished,
   mayRead: boolean,
