@@ -1,6 +1,5 @@
 /** `opsd dlq resume`, `republish`, `delete` and `prune`: each makes a manual plan. */
-import { readFileSync } from 'node:fs';
-import { errorMessage } from '#foundation/platform/error-message.ts';
+import { bytesOf } from '../body-file.ts';
 import { CommandError, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { request } from '../daemon-request.ts';
@@ -39,15 +38,6 @@ export const dlqResumeCommand: Command = {
   },
 };
 
-/** Returns a file as base64. */
-function bodyOf(file: string): string {
-  try {
-    return readFileSync(file).toString('base64');
-  } catch (error) {
-    throw new CommandError(`--body ${file} cannot be read: ${errorMessage(error)}`);
-  }
-}
-
 function headersOf(given: unknown): Readonly<Record<string, string>> {
   const texts = given === undefined ? [] : [given].flat().map(String);
   return Object.fromEntries(
@@ -80,16 +70,15 @@ export const dlqRepublishCommand: Command = {
     "opsd dlq republish --topic-name hooks --since 2h --reason 'v42 fixes it'",
     "opsd dlq republish dlq-8812 --body fixed.json --reason 'a field was missing'",
   ],
-  run(call) {
-    const { body: file, header } = call.values;
+  async run(call) {
+    const { header } = call.values;
+    const file = textOption(call.values, 'body');
     const selection = selectionOf(call, 'republish');
     if (file === undefined && header === undefined) return runManualPlan(call, selection);
     if (selection.ids?.length !== 1) throw new UsageError('--body and --header change one message: name one id');
-    const body = typeof file === 'string' ? bodyOf(file) : undefined;
-    return runManualPlan(
-      { ...call, edit: { ...(body !== undefined && { body }), headers: headersOf(header) } },
-      selection,
-    );
+    const body = file === undefined ? undefined : (await bytesOf(call, file)).toString('base64');
+    const edit = { ...(body !== undefined && { body }), headers: headersOf(header) };
+    return runManualPlan({ ...call, edit }, selection);
   },
 };
 

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { formatSize } from '#foundation/domain/size.ts';
 import { CommandError, textOption, valueOption, type Call } from '../command.ts';
 import { CONFIRM_OPTION, neededReason, REASON_OPTION } from '../confirm.ts';
 import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
+import { bytesOf } from '../body-file.ts';
 import { ACCOUNT_OPTION } from '../list-options.ts';
 import { printable } from '../output.ts';
 
@@ -59,13 +59,4 @@ async function typedId({ io }: Call): Promise<string> {
   const typed = (await io.ask('Type the id to confirm: ')).trim();
   if (typed === '') throw new CommandError('not confirmed; nothing was done');
   return typed;
-}
-
-async function bytesOf({ io }: Call, file: string): Promise<Buffer> {
-  if (file === '-') return Buffer.from(await io.readInput());
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
-  }
 }

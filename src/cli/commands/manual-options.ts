@@ -51,7 +51,7 @@ export const RESUME_OPTIONS = {
 
 export const REPUBLISH_OPTIONS = {
   ...MESSAGE_FILTER_OPTIONS,
-  body: valueOption('FILE', 'Publish this body instead of the kept one; for one id.'),
+  body: valueOption('FILE', 'Publish this body instead of the kept one: a file, or - for stdin; for one id.'),
   header: valueOption('NAME=VALUE', 'Set a header for the destination, or remove it (NAME=); for one id.', {
     multiple: true,
   }),
