@@ -2,57 +2,23 @@
  * `npm run simulate`: histories of the whole daemon, each from one seed. The histories are shared among processes; the
  * hash does not depend on their number.
  */
-import { fork, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { readArguments, type Arguments } from './arguments.ts';
 import type { History } from './history.ts';
 import { MUTANTS } from './mutants.ts';
-import type { Order } from './worker.ts';
-
-const WORKER = new URL('worker.ts', import.meta.url);
-
-class Worker {
-  readonly #child: ChildProcess;
-  readonly #ended: Promise<never>;
-
-  constructor(mutant: string | undefined) {
-    this.#child = fork(WORKER, mutant === undefined ? [] : [mutant], {
-      // Neither proxies nor a time zone of the machine.
-      env: { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'], TZ: 'UTC' },
-      execArgv: ['--max-semi-space-size=16'],
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    this.#ended = once(this.#child, 'exit').then(([code]) => {
-      throw new Error(`a worker ended with ${String(code)}`);
-    });
-    this.#ended.catch(() => undefined);
-  }
-
-  /** @throws {Error} if the process ends */
-  async run(order: Order): Promise<History> {
-    this.#child.send(order);
-    const [history] = (await Promise.race([once(this.#child, 'message'), this.#ended])) as [History];
-    return history;
-  }
-
-  end(): void {
-    this.#child.removeAllListeners();
-    this.#child.kill();
-  }
-}
+import { Player } from './player.ts';
 
 /** Runs the histories in the order of their seeds. Each one is given to `use` in that order, until it returns false. */
-async function runAll(given: Arguments, workers: readonly Worker[], use: (history: History) => Promise<boolean>) {
+async function runAll(given: Arguments, players: readonly Player[], use: (history: History) => Promise<boolean>) {
   const last = given.seed + given.histories;
   const results = new Map<number, PromiseWithResolvers<History>>();
   for (let seed = given.seed; seed < last; seed += 1) results.set(seed, Promise.withResolvers());
   const state = { next: given.seed, isOver: false };
-  const work = workers.map(async (worker) => {
+  const work = players.map(async (player) => {
     while (state.next < last && !state.isOver) {
       const seed = state.next++;
-      results.get(seed)!.resolve(await worker.run({ seed, minutes: given.minutes, isTraced: given.isTraced }));
+      results.get(seed)!.resolve(await player.run({ seed, minutes: given.minutes, isTraced: given.isTraced }));
     }
   });
   Promise.all(work).catch((error: unknown) => results.forEach(({ reject }) => reject(error)));
@@ -65,9 +31,9 @@ async function runAll(given: Arguments, workers: readonly Worker[], use: (histor
 }
 
 /** Returns the history with as few faults as possible: it still fails with the same invariant. */
-async function minimize(worker: Worker, failed: History, minutes: number): Promise<History> {
+async function minimize(player: Player, failed: History, minutes: number): Promise<History> {
   const again = (from: number, single: readonly number[]): Promise<History> =>
-    worker.run({ seed: failed.seed, minutes, isTraced: true, from, single: [...single] });
+    player.run({ seed: failed.seed, minutes, isTraced: true, from, single: [...single] });
   const isSame = ({ failure }: History): boolean => failure?.invariant === failed.failure!.invariant;
   let best = await again(failed.faults, []);
   let least = failed.faults;
@@ -93,11 +59,11 @@ async function main(): Promise<number> {
   if (mutant !== undefined && MUTANTS[mutant] === undefined)
     throw new Error(`unknown mutant ${mutant}; there are: ${Object.keys(MUTANTS).join(', ')}`);
   const print = (text: string): void => void process.stdout.write(`${text}\n`);
-  const workers = Array.from({ length: Math.min(given.jobs, given.histories) }, () => new Worker(mutant));
+  const players = Array.from({ length: Math.min(given.jobs, given.histories) }, () => new Player(mutant));
   const hash = createHash('sha256');
   let [steps, count] = [0, 0];
   let failed: History | undefined;
-  await runAll(given, workers, async (history) => {
+  await runAll(given, players, async (history) => {
     count += 1;
     steps += history.steps;
     hash.update(history.hash);
@@ -107,14 +73,14 @@ async function main(): Promise<number> {
     return false;
   });
   if (failed !== undefined) {
-    const shown = given.isMinimized ? await minimize(workers[0]!, failed, given.minutes) : failed;
+    const shown = given.isMinimized ? await minimize(players[0]!, failed, given.minutes) : failed;
     if (given.isMinimized) print((shown.lines ?? []).join('\n'));
     print(shown.failure!.detail);
     print(`faults: ${JSON.stringify(shown.kinds)}`);
     print(`seed ${failed.seed} failed at step ${shown.steps}: ${shown.failure!.invariant}`);
   }
   print(`${count} histories, ${steps} steps, hash ${hash.digest('hex').slice(0, 16)}`);
-  for (const worker of workers) worker.end();
+  for (const player of players) player.end();
   return failed === undefined ? 0 : 1;
 }
 

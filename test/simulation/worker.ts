@@ -1,4 +1,5 @@
 /** A process that runs histories, with the modules of the simulation, and a mutant if one is named. */
+import { enableCompileCache } from 'node:module';
 import { loadAll, replaceModules } from './hooks.ts';
 import { MUTANTS } from './mutants.ts';
 
@@ -6,11 +7,12 @@ import { MUTANTS } from './mutants.ts';
 export interface Order {
   readonly seed: number;
   readonly minutes: number;
-  readonly isTraced: boolean;
+  readonly isTraced?: boolean;
   readonly from?: number;
   readonly single?: readonly number[];
 }
 
+enableCompileCache();
 const [name] = process.argv.slice(2);
 replaceModules(name === undefined ? undefined : MUTANTS[name]);
 const { runHistory } = await import('./history.ts');
