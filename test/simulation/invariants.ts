@@ -9,6 +9,7 @@ import type { LogLine, SimDaemon } from './daemon.ts';
 import { databasesOf } from './disk.ts';
 import { checkEffects, checkIntent } from './effects.ts';
 import { exchange } from './exchange.ts';
+import { Figures } from './figures.ts';
 import { EPOCH, Process, type Loop } from './loop.ts';
 import { onRequest } from './network.ts';
 import type { Operator } from './operator.ts';
@@ -41,6 +42,7 @@ export class Checks {
   readonly #service: SimService;
   readonly #prometheus = new Process('prometheus');
   readonly #receiver: Receiver;
+  readonly #figures: Figures;
   #operator: Operator | undefined;
   #counted: ReadonlyMap<string, number> = new Map();
 
@@ -48,6 +50,7 @@ export class Checks {
     this.#loop = loop;
     this.#receiver = receiver;
     this.#service = service;
+    this.#figures = new Figures(service);
   }
 
   /** Checks a log line of the daemon. */
@@ -113,7 +116,7 @@ export class Checks {
     return untold.length > 0 ? new Violation('every active condition is known to its receiver', untold) : undefined;
   }
 
-  /** Compares the metrics with the service's log. @returns the difference, if there is one */
+  /** Compares the metrics with the service's own figures. @returns the difference, if there is one */
   async counters(daemon: SimDaemon): Promise<Violation | undefined> {
     const truth = logTruth(await this.#service.logRows());
     const metrics = await this.#scrape(daemon);
@@ -124,7 +127,7 @@ export class Checks {
       if (!isDeepStrictEqual(told[part], truth[part]))
         return new Violation(`the ${part} equal the truth`, difference(told[part], truth[part]));
     }
-    return undefined;
+    return this.#figures.difference(metrics);
   }
 
   /** Checks the files after the stop. */

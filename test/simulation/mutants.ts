@@ -67,6 +67,20 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
     from: 'return [account, messageId, expires, destination, createdAt, dueAt, record];\n      }),',
     to: 'return [account, messageId, expires, destination, createdAt, dueAt, record];\n      }).slice(1),',
   },
+  'points-not-stored': {
+    breaks: 'the counted points of the statistics are lost in a crash',
+    within: 1,
+    file: 'src/storage/series-store.ts',
+    from: 'const work = each(PUT, records,',
+    to: 'const work = each(PUT, records.slice(1),',
+  },
+  'entered-runs-not-stored': {
+    breaks: 'runs that have entered the DLQ are counted again after a crash',
+    within: 1,
+    file: 'src/storage/workflow-dlq-store.ts',
+    from: 'const runs = new Map(changed.map((one) => [one.dlqId, one]));',
+    to: 'const runs = new Map(changed.slice(1).map((one) => [one.dlqId, one]));',
+  },
   'memory-before-commit': {
     breaks: 'counts are reported before their commit',
     within: 3,

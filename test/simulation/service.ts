@@ -29,10 +29,15 @@ const STORMS: readonly OperationFaultRule['fault'][] = [
   { kind: 'repeated-cursor' },
   { kind: 'latency', ms: 15_000 },
 ];
-const LOG: readonly OperationFaultRule['fault'][] = [
-  { kind: 'duplicate', share: 0.05 },
-  { kind: 'duplicate', share: 0.05, when: 'later' },
-  { kind: 'late', ms: 100_000, share: 0.02 },
+/** Disorder in the responses to readings. */
+const DISORDER: readonly OperationFaultRule[] = [
+  { operations: ['list-logs'], fault: { kind: 'duplicate', share: 0.05 } },
+  { operations: ['list-logs'], fault: { kind: 'duplicate', share: 0.05, when: 'later' } },
+  { operations: ['list-logs'], fault: { kind: 'late', ms: 100_000, share: 0.02 } },
+  { operations: ['list-workflow-dlq'], probability: 0.2, fault: { kind: 'duplicate', share: 0.3 } },
+  { operations: ['get-account-stats'], probability: 0.3, fault: { kind: 'duplicate', share: 0.3 } },
+  // At most as late as the settle time.
+  { operations: ['get-account-stats'], fault: { kind: 'late', ms: 150_000, share: 0.3 } },
 ];
 
 /** A write that the service received. */
@@ -100,9 +105,9 @@ export class SimService {
     this.#loop.after(faults.below(20) * MINUTE, this.process, 'the storm ends', () => rules.remove(id));
   }
 
-  /** Lets the service report entries of its log late or twice, until it rests. */
+  /** Lets the service report what it has late or twice, until it rests. */
   disorder(): void {
-    for (const fault of LOG) this.emulator.control.faults.add({ operations: ['list-logs'], fault });
+    for (const rule of DISORDER) this.emulator.control.faults.add(rule);
   }
 
   /** Takes over the writes that the service has recorded. Its memory of requests is short. */

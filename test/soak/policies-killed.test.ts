@@ -1,8 +1,8 @@
-/** Runs test/system/policies-killed.test.ts with KILLS kills (default 200) and a new seed (SEED). */
+/** Runs test/system/policies-killed.test.ts with KILLS kills (default 60) and a new seed (SEED). */
 import { expect, test } from 'vitest';
 import { killPolicies } from '../support/kill-policies.ts';
 
-const KILLS = Number(process.env['KILLS'] ?? 200);
+const KILLS = Number(process.env['KILLS'] ?? 60);
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
 
 test(`policies, over ${KILLS} kills (seed ${SEED})`, { timeout: KILLS * 20_000 + 60_000 }, async () => {

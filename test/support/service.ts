@@ -96,11 +96,7 @@ export async function trigger(service: Service, workflowUrl: string, headers: He
   return (answer as { workflowRunId: string }).workflowRunId;
 }
 
-/** Resumes or deletes failed runs as another client than the daemon. */
-export async function resumeRuns(service: Service, dlqIds: readonly string[]): Promise<void> {
-  await call(service, 'POST', `/v2/workflows/dlq/resume?dlqIds=${dlqIds.join(',')}`);
-}
-
+/** Deletes failed runs as another client than the daemon. */
 export async function removeRuns(service: Service, dlqIds: readonly string[]): Promise<void> {
   await call(service, 'DELETE', `/v2/workflows/dlq?dlqIds=${dlqIds.join(',')}`);
 }
