@@ -21,9 +21,6 @@ export const MOST_PARTS = 20;
 
 /** Milliseconds after which a deploy arms no policy any more. */
 export const DEPLOY_ARMS_MS = 7 * 86_400_000;
-/** Milliseconds that the reported time may be old, or ahead of the daemon's clock. */
-export const DEPLOY_MAX_AGE_MS = 86_400_000;
-export const DEPLOY_MAX_AHEAD_MS = 300_000;
 
 /**
  * Returns a host or URL prefix in the form in which URLs are compared: `app.example.com`,
@@ -75,7 +72,7 @@ export function deployText({ of, version, isRollback }: Pick<Deploy, 'of' | 'ver
   return `${isRollback ? `Roll-back to ${version}` : `${version} was deployed`}: ${of.join(', ')}`;
 }
 
-/** Returns the deploy that decides about a URL. @param deploys newest first */
-export function latestOf<D extends Pick<Deploy, 'of'>>(deploys: readonly D[], url: string): D | undefined {
-  return deploys.find((deploy) => concerns(deploy, url));
+/** Returns the deploy that decides about URLs: the last one that is about one of them. @param deploys newest first */
+export function latestOf<D extends Pick<Deploy, 'of'>>(deploys: readonly D[], ...urls: string[]): D | undefined {
+  return deploys.find((deploy) => urls.some((url) => concerns(deploy, url)));
 }

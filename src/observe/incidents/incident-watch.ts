@@ -10,6 +10,7 @@ import {
   INCIDENT_STATES,
   isSnoozed,
   type Acknowledgment,
+  type DeadLetterQueue,
   type Incident,
   type IncidentState,
 } from '#foundation/domain/incident.ts';
@@ -309,15 +310,13 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
   }
 
   #urls(incident: Incident): readonly string[] {
-    const runs = new Set(this.memberIds(incident, 'workflow'));
-    const messages = new Set(this.memberIds(incident, 'message'));
+    const { id, account } = incident;
+    const isMember = (queue: DeadLetterQueue, dlqId: string) => this.incidentOf(account, queue, dlqId) === id;
+    const runs = this.#deps.board.latest(account, 'workflowDlq')?.rows ?? [];
+    const messages = this.#deadLetters.get(account) ?? [];
     return [
-      ...(this.#deps.board.latest(incident.account, 'workflowDlq')?.rows ?? []).flatMap(({ dlqId, workflowUrl }) =>
-        runs.has(dlqId) ? workflowUrl : [],
-      ),
-      ...(this.#deadLetters.get(incident.account) ?? []).flatMap(({ dlqId, url = [] }) =>
-        messages.has(dlqId) ? url : [],
-      ),
+      ...runs.flatMap(({ dlqId, workflowUrl }) => (isMember('workflow', dlqId) ? workflowUrl : [])),
+      ...messages.flatMap(({ dlqId, url = [] }) => (isMember('message', dlqId) ? url : [])),
     ];
   }
 

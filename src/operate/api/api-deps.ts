@@ -21,13 +21,12 @@ import type { TimelineReader } from '#automate/ledger/timeline.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
 import type { EngineCommands } from '#automate/ledger/commands.ts';
 import type { Operation } from '#service/operations.ts';
-import type { TakenDeploy } from '../deploys/deploys.ts';
 import type { ProbeDeps } from '../http/probes.ts';
 import type { Route, RouteContext } from '../http/route.ts';
 import type { Performed } from '../operations/perform.ts';
 import type { AskedOperation } from '../operations/ports.ts';
 import type { ReadingPorts } from './reading-ports.ts';
-import type { DeployReport } from '../contract/deploys.ts';
+import type { DeployReport, ReportedDeploys } from '../contract/deploys.ts';
 import type { AccountLease, ApiUsage, LabelView } from '../contract/status.ts';
 
 /** Parts of the ledger that the API shows. */
@@ -93,7 +92,7 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
   /** Performs an operation of the service. Rejects with an `OperationError`. */
   operate(operation: Operation, asked: AskedOperation): Promise<Performed>;
   /** Stores the report of a deploy. Rejects with an `HttpError`. */
-  deploy(report: DeployReport, by: string): Promise<readonly TakenDeploy[]>;
+  deploy(report: DeployReport, by: string): Promise<ReportedDeploys['deploys']>;
   /** Loads the configuration again; absent if it has no file. */
   reload?(by: string): Promise<ReloadOutcome>;
   readonly accounts: readonly {

@@ -34,16 +34,7 @@ export const COMMAND_ROUTES: readonly ApiRoute[] = [
     return { lifted, stillPaused: await deps.engine.stillPaused(policy) };
   }),
   implement(reportDeploy, async ({ deps, body, by }) => ({
-    deploys: (await fromStore(() => deps.deploy(body, by))).map(
-      ({ account, of, version, at, isRollback, policies }) => ({
-        account,
-        of,
-        version,
-        at,
-        isRollback,
-        policies,
-      }),
-    ),
+    deploys: await fromStore(() => deps.deploy(body, by)),
   })),
   implement(control.backupState, async ({ deps, body: { file } }) => {
     if (!isAbsolute(file))

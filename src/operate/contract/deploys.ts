@@ -1,23 +1,27 @@
 /** Reports of deploys: by the API, and by the hook with the same body. */
 import { z } from 'zod';
-import { MAX_PART, MAX_VERSION, MOST_PARTS } from '#foundation/domain/deploy.ts';
+import { deployedPart, MAX_PART, MAX_VERSION, MOST_PARTS } from '#foundation/domain/deploy.ts';
 import { boundedText, nameField } from './parameters.ts';
 import { route } from './route.ts';
 import * as s from './schema.ts';
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 const PRINTABLE = /^\P{Cc}+$/u;
+const PARTS = 'must be hosts or URL prefixes without user, query and fragment, such as https://app.example.com/api/';
+const TIME = 'must be a time such as 2026-11-25T21:00:00Z';
 
 export const deployReport = z.strictObject({
   of: z
-    .array(boundedText(MAX_PART), 'must be a list of hosts or URL prefixes')
+    .array(
+      boundedText(MAX_PART).refine((text) => deployedPart(text) !== undefined, PARTS),
+      'must be a list of hosts or URL prefixes',
+    )
     .min(1, 'must name at least one host or URL prefix')
     .max(MOST_PARTS, `must name at most ${MOST_PARTS}`),
   version: boundedText(MAX_VERSION).regex(PRINTABLE, 'must be printable'),
   url: boundedText(1_000)
     .regex(/^https?:\/\/\S+$/, 'must be an http or https address')
     .exactOptional(),
-  at: boundedText(40).regex(TIME, 'must be a time such as 2026-11-25T21:00:00Z').exactOptional(),
+  at: z.iso.datetime({ offset: true, error: TIME }).max(40, TIME).exactOptional(),
   account: nameField('the name of an account').exactOptional(),
   failed: z.boolean('must be true or false').exactOptional(),
 });

@@ -1,10 +1,14 @@
 /** Reports of deploys, from the hook and from the API. */
-import { deployedPart, DEPLOY_MAX_AGE_MS, DEPLOY_MAX_AHEAD_MS, type Deploy } from '#foundation/domain/deploy.ts';
+import { deployedPart } from '#foundation/domain/deploy.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { DeployInbox } from '#automate/ledger/deploys.ts';
-import { deployReport, type DeployReport } from '../contract/deploys.ts';
+import { deployReport, type DeployReport, type ReportedDeploys } from '../contract/deploys.ts';
 import { HttpError } from '../http/reply.ts';
+
+/** Milliseconds that the reported time may be old, or ahead of the daemon's clock. */
+const MAX_AGE_MS = 86_400_000;
+const MAX_AHEAD_MS = 300_000;
 
 export interface DeployDeps {
   readonly ledger: DeployInbox;
@@ -16,11 +20,6 @@ export interface DeployDeps {
   readonly events: EventBus;
 }
 
-export type TakenDeploy = Deploy & { /** Policies that wait for it. */ readonly policies: readonly string[] };
-
-const PARTS =
-  'of must be hosts or URL prefixes without user, query and fragment, such as https://app.example.com/api/.';
-
 /**
  * Stores a deploy for each of its accounts, with a pending trigger for each policy that waits for one.
  *
@@ -28,35 +27,28 @@ const PARTS =
  */
 export async function takeDeploy(
   { ledger, accounts, policies, clock, events }: DeployDeps,
-  report: DeployReport,
+  { account, of, at: time, failed = false, ...about }: DeployReport,
   by: string,
-): Promise<readonly TakenDeploy[]> {
-  const { version, url, account, failed = false } = report;
+): Promise<ReportedDeploys['deploys']> {
   const now = clock.now();
-  const at = report.at === undefined ? now : Date.parse(report.at);
-  if (Number.isNaN(at)) throw malformed('at must be a time such as 2026-11-25T21:00:00Z.');
-  if (at > now + DEPLOY_MAX_AHEAD_MS) throw malformed('at must not be in the future.');
-  if (at < now - DEPLOY_MAX_AGE_MS) throw malformed('at must not be more than a day ago.');
+  const at = time === undefined ? now : Date.parse(time);
+  if (at > now + MAX_AHEAD_MS) throw malformed('at must not be in the future.');
+  if (at < now - MAX_AGE_MS) throw malformed('at must not be more than a day ago.');
   const known = accounts();
   if (account !== undefined && !known.includes(account)) {
     throw new HttpError(404, 'not_found', `There is no account of this name. The accounts are ${known.join(', ')}.`);
   }
-  const of = new Set<string>();
-  for (const text of report.of) {
-    const part = deployedPart(text);
-    if (part === undefined) throw malformed(PARTS);
-    of.add(part);
-  }
-  const taken: TakenDeploy[] = [];
+  const parts = [...new Set(of.map((text) => deployedPart(text)!))];
+  const taken: ReportedDeploys['deploys'][number][] = [];
   for (const name of account === undefined ? known : [account]) {
     const waiting = policies().filter((policy) => policy.account === name && 'afterDeploy' in policy.when);
     const names = waiting.map((policy) => policy.name);
-    const { deploy, isNew } = await ledger.recordDeploy(
-      { account: name, of: [...of], version, ...(url !== undefined && { url }), at, failed, by },
-      names,
-    );
-    taken.push({ ...deploy, policies: deploy.isRollback ? [] : names });
-    if (isNew) events.emit({ type: 'deploy.reported', account: name, version, isRollback: deploy.isRollback });
+    const report = { ...about, account: name, of: parts, at, failed, by };
+    const { deploy, isNew } = await ledger.recordDeploy(report, names);
+    const { id: _id, url: _url, ...shown } = deploy;
+    const { version, isRollback } = shown;
+    taken.push({ ...shown, policies: isRollback ? [] : names });
+    if (isNew) events.emit({ type: 'deploy.reported', account: name, version, isRollback });
   }
   return taken;
 }

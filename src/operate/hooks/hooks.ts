@@ -122,7 +122,24 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
         },
       });
     }
-    if (deploy !== undefined) found.set('/hooks/deploy', deployPlace(deploy, { deps, requireToken, read }));
+    if (deploy !== undefined) {
+      const { token, signingKeys } = deploy;
+      const verify = signingKeys && createDeploySignature(signingKeys, clock);
+      found.set('/hooks/deploy', {
+        hook: 'deploy',
+        name: 'deploy',
+        async handle(asked) {
+          const signature = one(asked.request.headers['opsd-signature']);
+          // A signature that is given must be valid, also with a token.
+          const isSigned = verify !== undefined && (signature !== undefined || token === undefined);
+          if (!isSigned) await requireToken(asked, token!);
+          const { bytes, value } = await read(asked, MAX_REPORT_BYTES);
+          const taken = isSigned ? verify(signature, bytes) : undefined;
+          await takeDeploy(deps, readReport(value), 'hook');
+          taken?.();
+        },
+      });
+    }
     for (const [path, handler] of canaryHandlers(canaries, { clock, inbox: given.canaries, bounded })) {
       found.set(path, { hook: 'canary', ...handler });
     }
@@ -172,35 +189,6 @@ function failed(error: unknown, { hook, name }: Place, logger: Logger): HttpErro
   logger.error({ hook, name, error: errorMessage(error) }, 'hook request failed');
   const message = 'The request could not be stored; retry. The daemon’s log has the reason.';
   return new HttpError(503, 'store_unavailable', message, { 'Retry-After': '10' });
-}
-
-/** Reports of deploys: signed, or with a token. A signature that is given must be valid. */
-function deployPlace(
-  { token, signingKeys }: NonNullable<Hooks['deploy']>,
-  {
-    deps,
-    requireToken,
-    read,
-  }: {
-    readonly deps: HookDeps;
-    readonly requireToken: (asked: ListenerRequest, token: Secret) => Promise<void>;
-    readonly read: (asked: ListenerRequest, maxBytes: number) => Promise<HookBody>;
-  },
-): Place {
-  const verify = signingKeys && createDeploySignature(signingKeys, deps.clock);
-  return {
-    hook: 'deploy',
-    name: 'deploy',
-    async handle(asked) {
-      const { 'opsd-signature': signature } = asked.request.headers;
-      const isSigned = verify !== undefined && (signature !== undefined || token === undefined);
-      if (!isSigned) await requireToken(asked, token!);
-      const { bytes, value } = await read(asked, MAX_REPORT_BYTES);
-      const taken = isSigned ? verify(one(signature), bytes) : undefined;
-      await takeDeploy(deps, readReport(value), 'hook');
-      taken?.();
-    },
-  };
 }
 
 /** Returns a function that runs work with a body in memory, if not too many are. */

@@ -4,8 +4,7 @@ import { isRepairProposal, type Plan, type PlanCampaign, type Proposal } from '#
 import { sent } from '../../guardrails/campaign.ts';
 import { overruledSettle } from '../../policies/overrule.ts';
 import { isRepairing, type Policy, type RepairPolicy } from '../../policies/policy.ts';
-import { currentCampaign, groupKey, hadNoEffect, stepExtent } from '../decide/campaigns.ts';
-import { deploysOf } from '../decide/deploys.ts';
+import { currentCampaign, deploysOf, groupKey, hadNoEffect, stepExtent } from '../decide/campaigns.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 
 /**

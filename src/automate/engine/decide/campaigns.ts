@@ -5,27 +5,39 @@
  * campaign at the same time.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
+import { DEPLOY_ARMS_MS, type Deploy } from '#foundation/domain/deploy.ts';
 import type { RepublishProposal, ResumeProposal } from '#foundation/domain/plan.ts';
 import { begin, rearmed, reopen, retimed, retryHorizon } from '../../guardrails/campaign.ts';
 import type { Campaigns } from '../../ledger/campaigns.ts';
 import type { ActionOutcome, ActionRecord } from '../../ledger/intents.ts';
-import type { RepairPolicy } from '../../policies/policy.ts';
+import type { Policy, RepairPolicy } from '../../policies/policy.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 
-/** Campaigns of a policy by group, with the actions of their current steps by campaign. */
+/** Campaigns of a policy by group, with the actions of their current steps by campaign, and its deploys. */
 export interface KnownCampaigns {
   readonly byGroup: ReadonlyMap<string, Campaign>;
   readonly acts: Awaited<ReturnType<Campaigns['stepActs']>>;
+  readonly deploys: Awaited<ReturnType<typeof deploysOf>>;
 }
 
-/** Reads the campaigns of a policy. */
+/** Reads the campaigns of a policy, and the deploys that it waits for. */
 export async function campaignsOf(
-  { name }: RepairPolicy,
-  { ledger }: Pick<EngineDeps, 'ledger'>,
+  policy: RepairPolicy,
+  deps: Pick<EngineDeps, 'ledger' | 'clock'>,
 ): Promise<KnownCampaigns> {
-  const own = (await ledger.campaigns()).filter(({ policy }) => policy === name);
+  const { ledger } = deps;
+  const own = (await ledger.campaigns()).filter((campaign) => campaign.policy === policy.name);
   const acts = await ledger.stepActs(own.filter(({ state }) => state === 'settling'));
-  return { byGroup: new Map(own.map((campaign) => [campaign.group, campaign])), acts };
+  const byGroup = new Map(own.map((campaign) => [campaign.group, campaign]));
+  return { byGroup, acts, deploys: await deploysOf(policy, deps) };
+}
+
+/** Returns the deploys of the account, newest first; undefined if the policy waits for none. */
+export async function deploysOf(
+  { account, when }: Policy,
+  { ledger, clock }: Pick<EngineDeps, 'ledger' | 'clock'>,
+): Promise<readonly Deploy[] | undefined> {
+  return 'afterDeploy' in when ? ledger.deploys([account], clock.now() - DEPLOY_ARMS_MS) : undefined;
 }
 
 /**

@@ -3,7 +3,7 @@
  * does not affect the others.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
-import { latestOf, type Deploy } from '#foundation/domain/deploy.ts';
+import { latestOf } from '#foundation/domain/deploy.ts';
 import {
   denialBy,
   type Denial,
@@ -18,7 +18,6 @@ import { nextSizes } from '../../guardrails/campaign.ts';
 import type { ActionRecord } from '../../ledger/intents.ts';
 import { overruledSettle } from '../../policies/overrule.ts';
 import { isRepairing, type RepairPolicy, type WorkflowDlqPolicy } from '../../policies/policy.ts';
-import { lastDeploy } from './deploys.ts';
 import { currentCampaign, settlingFor, type KnownCampaigns } from './campaigns.ts';
 import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
@@ -32,8 +31,6 @@ export type EntryProposal = ResumeProposal | WorkflowDeleteProposal | RepublishP
 export interface Choosing<E extends WorkflowDlqEntry, P extends EntryProposal> {
   readonly population: Population;
   readonly campaigns: KnownCampaigns;
-  /** Deploys of the account, newest first; undefined for a policy that waits for none. */
-  readonly deploys: readonly Deploy[] | undefined;
   readonly now: number;
   readonly draft: PlanDraft;
   readonly propose: (entry: E) => P;
@@ -56,7 +53,7 @@ export function chooseByGroup<E extends WorkflowDlqEntry, P extends EntryProposa
   const going = new Map<string, P>();
   const campaigns: PlanCampaign[] = [];
   const holds: Denial[] = [];
-  const { deploys = [] } = choosing;
+  const { deploys = [] } = choosing.campaigns;
   const arrivals = choosing.population.arrivals(
     (entry) => groupOf(policy, entry),
     ({ workflowUrl, createdAt }) => createdAt < (latestOf(deploys, workflowUrl)?.at ?? -Infinity),
@@ -112,7 +109,7 @@ function oneGroup<E extends WorkflowDlqEntry, P extends EntryProposal>(
   policy: RepairPolicy,
   group: string,
   members: readonly E[],
-  { arrivals, campaigns, deploys, now, draft, propose }: ChoosingOne<E, P>,
+  { arrivals, campaigns, now, draft, propose }: ChoosingOne<E, P>,
   deps: Pick<EngineDeps, 'facts' | 'guards'>,
 ): {
   readonly now: readonly P[];
@@ -120,16 +117,10 @@ function oneGroup<E extends WorkflowDlqEntry, P extends EntryProposal>(
   readonly held?: Denial;
   readonly campaign: Campaign;
 } {
-  const deploy = lastDeploy(
-    deploys,
-    members.values().map(({ workflowUrl }) => workflowUrl),
-  );
-  const known = {
-    found: campaigns.byGroup.get(group),
-    now,
-    deploy: deploy && { id: deploy.id, version: deploy.version },
-  };
-  const found = currentCampaign(policy, group, known);
+  const urls = new Set(members.map(({ workflowUrl }) => workflowUrl));
+  const deploy = latestOf(campaigns.deploys ?? [], ...urls);
+  const armedBy = deploy && { id: deploy.id, version: deploy.version };
+  const found = currentCampaign(policy, group, { found: campaigns.byGroup.get(group), now, deploy: armedBy });
   const acts = campaigns.acts.get(found.id) ?? [];
   const campaign = campaignIn(draft, policy, { found, acts, now });
   const host = hostOfGroup(group);

@@ -12,7 +12,6 @@ import { candidates } from './candidates.ts';
 import { capsOf } from './caps.ts';
 import { choose } from './choose.ts';
 import { readLetters, type LetterEntry } from './dead-letters.ts';
-import { deploysOf } from './deploys.ts';
 import { groupOf, Population } from './group-facts.ts';
 import { allowedBy } from './guarded-entries.ts';
 import { messageOwner } from './owners.ts';
@@ -40,7 +39,6 @@ export async function decideRepublish(
     deps,
   );
   const campaigns = await campaignsOf(policy, deps);
-  const deploys = await deploysOf(policy, deps);
   const caps = await capsOf(policy, deps);
   const ownerOf = await messageOwner(policy, open, deps);
   const bodies = await bodiesOf(account, open, deps);
@@ -66,7 +64,7 @@ export async function decideRepublish(
       candidateOf: (entry) => ({
         ...known.of(entry, {
           ownedBy: ownerOf(entry.deadLetter),
-          deploy: deploys && (latestOf(deploys, entry.workflowUrl) ?? null),
+          deploy: campaigns.deploys && (latestOf(campaigns.deploys, entry.workflowUrl) ?? null),
         }),
         entry,
         unpublishable: unpublishable(entry),
@@ -107,7 +105,7 @@ export async function decideRepublish(
     };
   };
   const population = new Population([entries], now);
-  const part = choose(policy, allowed, { population, campaigns, deploys, now, draft, propose, caps, retention }, deps);
+  const part = choose(policy, allowed, { population, campaigns, now, draft, propose, caps, retention }, deps);
   const decision = draft.finish(
     { matched: matched.length, evaluationErrors: errors, ...part },
     allowed.map(({ dlqId }) => dlqId),

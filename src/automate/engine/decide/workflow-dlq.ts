@@ -12,7 +12,6 @@ import { campaignsOf, type KnownCampaigns } from './campaigns.ts';
 import { candidates, type Candidates } from './candidates.ts';
 import { capsOf } from './caps.ts';
 import { choose } from './choose.ts';
-import { deploysOf } from './deploys.ts';
 import { groupOf, Population } from './group-facts.ts';
 import { allowedBy, graceOf } from './guarded-entries.ts';
 import { owners } from './owners.ts';
@@ -22,7 +21,7 @@ import { notesOf } from './returns.ts';
 type RunProposal = ResumeProposal | WorkflowDeleteProposal;
 
 const NO_MATCHES: ReadonlyMap<string, number> = new Map();
-const NO_CAMPAIGNS: KnownCampaigns = { byGroup: new Map(), acts: new Map() };
+const NO_CAMPAIGNS: KnownCampaigns = { byGroup: new Map(), acts: new Map(), deploys: undefined };
 
 export async function decideWorkflowDlq(
   policy: WorkflowDlqPolicy,
@@ -52,7 +51,6 @@ export async function decideWorkflowDlq(
   const known = await candidates(account, listing.entries, deps);
   const firstMatches = graceOf(policy) > 0 ? await deps.ledger.firstMatches(policy.name) : NO_MATCHES;
   const campaigns = isResume(policy) ? await campaignsOf(policy, deps) : NO_CAMPAIGNS;
-  const deploys = await deploysOf(policy, deps);
   const caps = await capsOf(policy, deps);
   const missing = draft.missingFrom(listing.entries, `the workflow DLQ of ${account}`);
   const { dlqRetentionMs: retention } = deps.accounts.get(account) ?? {};
@@ -74,7 +72,7 @@ export async function decideWorkflowDlq(
         return known.of(entry, {
           ownedBy: ownerOf(entry, known.attempts(entry)),
           firstMatchedAt: matchedAt && matchedAt + clockMargin(matchedAt, deps),
-          deploy: deploys && (latestOf(deploys, entry.workflowUrl) ?? null),
+          deploy: campaigns.deploys && (latestOf(campaigns.deploys, entry.workflowUrl) ?? null),
           isByHand: policy.manual !== undefined && policy.action.type === 'workflow-dlq.delete',
         });
       },
@@ -90,7 +88,7 @@ export async function decideWorkflowDlq(
 
   const population = new Population([listing.entries, board ?? [], deps.board.departed(account)], now);
   const propose = (entry: WorkflowDlqEntry): RunProposal => proposalOf(policy, entry, known, deps);
-  const part = choose(policy, allowed, { population, campaigns, deploys, now, draft, propose, caps, retention }, deps);
+  const part = choose(policy, allowed, { population, campaigns, now, draft, propose, caps, retention }, deps);
   const { chosen, deferred } = part;
   const noted = notesOf([...chosen, ...(deferred ?? [])], listing.entries, deps.ledger.instance);
   noteCauses(policy, allowed, draft);

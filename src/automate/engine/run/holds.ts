@@ -14,14 +14,17 @@ import { grantOf } from './grants.ts';
 import { holdKey, noteConditions } from './report.ts';
 import { isOnItsWay, type RunResult } from './run-result.ts';
 
-const EVENTS = ['alert', 'failureCallback', 'afterDeploy'];
+/** Keys of `when` that wait for a trigger. */
+const EVENTS = { alert: 'alert', callback: 'failureCallback', deploy: 'afterDeploy' } as const;
 
 /** Pending triggers that policies, as configured now, wait for: by policy, oldest first. */
 export async function heldTriggers(
   policies: readonly Policy[],
   { ledger, clock }: { readonly ledger: Pick<Signals, 'pendingTriggers'>; readonly clock: EngineDeps['clock'] },
 ): Promise<ReadonlyMap<string, readonly PendingTrigger[]>> {
-  const waiting = policies.filter(({ mode, when }) => mode !== 'off' && EVENTS.some((event) => event in when));
+  const waiting = policies.filter(
+    ({ mode, when }) => mode !== 'off' && Object.values(EVENTS).some((event) => event in when),
+  );
   const found = await ledger.pendingTriggers(waiting, clock.now());
   return new Map(
     waiting.map((policy) => [policy.name, (found.get(policy.name) ?? []).filter((one) => isMeant(policy, one))]),
@@ -29,17 +32,8 @@ export async function heldTriggers(
 }
 
 function isMeant({ when }: Policy, { trigger }: PendingTrigger): boolean {
-  switch (trigger.kind) {
-    case 'alert': {
-      return 'alert' in when && trigger.name === when.alert;
-    }
-    case 'callback': {
-      return 'failureCallback' in when;
-    }
-    case 'deploy': {
-      return 'afterDeploy' in when;
-    }
-  }
+  if (trigger.kind === 'alert') return 'alert' in when && trigger.name === when.alert;
+  return EVENTS[trigger.kind] in when;
 }
 
 /** Returns true if the trigger may have its run: a deploy has to wait. */
