@@ -3,6 +3,7 @@ import { getAudit, type AuditRecordView, type AuditView } from '../contract/audi
 import { counted, formatCount } from '../api/format.ts';
 import { searchedAudit, verifiedAudit } from '../api/reading-routes.ts';
 import type { Reply } from '../http/reply.ts';
+import { folded } from './frame/fields.ts';
 import { filterForm, nextLink, readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import {
@@ -80,7 +81,7 @@ function records({ records: rows, at, cursor }: AuditView): Cell {
         return [
           ...(isIdle ? [html`<span class="faint">${sentence.map(clipped)}</span>`] : sentence),
           sub(outcomesText(all)),
-          folded(all),
+          folded(counted(all.length, 'record'), details(all)),
         ];
       }),
     },
@@ -89,19 +90,16 @@ function records({ records: rows, at, cursor }: AuditView): Cell {
 
 type AuditRow = Omit<AuditRecordView, 'details'> & AuditFields;
 
-function folded(all: readonly AuditRow[]): Cell {
-  return html`<details class="more">
-    <summary>${counted(all.length, 'record')}</summary>
-    <ol class="records">
-      ${all.map(
-        (one) =>
-          html`<li>
-            ${timePiece(one.at)} ${all.length > 1 ? auditSentence(one).map(clipped) : one.type}
-            ${blockText(fieldsText(one))}
-          </li>`,
-      )}
-    </ol>
-  </details>`;
+function details(all: readonly AuditRow[]): Cell {
+  return html`<ol class="records">
+    ${all.map(
+      (one) =>
+        html`<li>
+          ${timePiece(one.at)} ${all.length > 1 ? auditSentence(one).map(clipped) : one.type}
+          ${blockText(fieldsText(one))}
+        </li>`,
+    )}
+  </ol>`;
 }
 
 export async function verifyPage(context: PageContext): Promise<Reply> {

@@ -11,9 +11,8 @@ import { formatAge, formatElapsed } from '#foundation/domain/time-text.ts';
 import { canaryAnchor } from '../contract/page-paths.ts';
 import { isFailingCanary, readCanaries, VERDICT_HELP } from '../api/canaries.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
-import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
-import { accountField, filterForm, queryFilters } from './frame/filters.ts';
+import { accountField, filteredAccount, filterForm } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { messagePath } from '../contract/page-paths.ts';
 import {
@@ -42,12 +41,11 @@ const SHOWN = 10;
 
 export function canariesPage(context: PageContext): Reply {
   const { deps, query } = context;
-  const { canaries, at } = readCanaries(deps, knownAccount(deps, queryFilters(query).get('account') ?? undefined));
-  const accounts = deps.accounts.map(({ name }) => name);
+  const { canaries, at } = readCanaries(deps, filteredAccount(context));
   return showPage(context, {
     title: 'Canaries',
     section: '/canaries',
-    main: html`${filterForm('/canaries', query, accountField(accounts))}
+    main: html`${filterForm('/canaries', query, accountField(deps.accounts))}
     ${section('canaries', 'Canaries', overview(canaries, at))} ${canaries.map((canary) => rounds(canary, at))}
     ${
       canaries.length === 0

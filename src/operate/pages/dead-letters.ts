@@ -7,13 +7,12 @@ import type { FoundDeadLetter } from '../api/dead-letter-query.ts';
 import { deadLetterDetail, deadLetterList, findDeadLetter } from '../api/dead-letter-views.ts';
 import { editableText, editedSelection } from '../api/edited-message.ts';
 import { fromLedger } from '../api/from-store.ts';
-import { knownAccount } from '../api/known-account.ts';
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
 import { selectsEverything } from './dead-letter-selection.ts';
 import { reasonInput, reasonOf } from './frame/fields.ts';
-import { accountField, filterForm, queryFilters, nextLink, readFilters } from './frame/filters.ts';
+import { accountField, filteredAccount, filterForm, queryFilters, nextLink, readFilters } from './frame/filters.ts';
 import { addressOf, formFor, pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { queueProblems } from './incidents.ts';
 import { makeManualPlan } from './manual-plan.ts';
@@ -27,7 +26,6 @@ export async function deadLettersPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;
   await deps.incidents.settled();
   const list = deadLetterList(deps, readFilters(query, searchDeadLetters));
-  const accounts = deps.accounts.map(({ name }) => name);
   const isChoosable = mayUse(context, 'operator') && list.total > 0;
   const listing = html`${rows(list, isChoosable)} ${isChoosable && decision(context, list)}`;
   return showPage(context, {
@@ -35,7 +33,7 @@ export async function deadLettersPage(context: PageContext): Promise<Reply> {
     section: '/dead-letters',
     main: html`${filterForm('/dead-letters', query, [
       { name: 'queue', label: 'Queue', options: DEAD_LETTER_QUEUES },
-      ...accountField(accounts),
+      ...accountField(deps.accounts),
       { name: 'label', label: 'Label' },
       { name: 'workflowUrl', label: 'Workflow URL' },
       { name: 'url', label: 'Destination', example: 'host or URL' },
@@ -114,10 +112,9 @@ function decision(context: PageContext, { total }: DeadLetterList): Cell {
 /** Reading the body sends a request and shows personal data, so it needs the role operator. */
 export async function deadLetterPage(context: PageContext): Promise<Reply> {
   const { deps, id } = context;
-  const query = queryFilters(context.query);
-  const isBodyWanted = query.get('body') === 'true';
+  const isBodyWanted = context.query.get('body') === 'true';
   if (isBodyWanted) allow(context, 'operator', 'opsd dlq show ID --body');
-  const found = findDeadLetter(deps, id, knownAccount(deps, query.get('account') ?? undefined));
+  const found = findDeadLetter(deps, id, filteredAccount(context));
   const document = await deadLetterDetail(context, found, isBodyWanted);
   const { deadLetter, body } = document;
   const isOfRun = deadLetter.queue === 'workflow';
@@ -180,11 +177,7 @@ export async function planRepublish(context: PageContext): Promise<Reply> {
   const { deps, id } = context;
   const caller = allow(context, 'operator', 'opsd dlq republish ID');
   const form = await readForm(context, caller);
-  const { account, row } = findDeadLetter(
-    deps,
-    id,
-    knownAccount(deps, queryFilters(context.query).get('account') ?? undefined),
-  );
+  const { account, row } = findDeadLetter(deps, id, filteredAccount(context));
   const selection = { action: 'republish', ids: [row.dlqId], queue: 'message', account } as const;
   const read = await fromLedger(context, (ledger) => deps.bodies.read(account, row.dlqId, ledger));
   const before = 'kept' in read ? Buffer.from(read.kept.body).toString('utf8') : '';

@@ -1,9 +1,8 @@
 /** Page of the flow-control keys, the tightest first, with their waiting messages over time. */
 import { formatCount } from '../api/format.ts';
 import { readFlowControl } from '../api/flow-control.ts';
-import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
-import { accountField, filterForm, queryFilters } from './frame/filters.ts';
+import { accountField, filteredAccount, filterForm } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import {
   bars,
@@ -29,13 +28,12 @@ const LEAST_BUCKETS = 10;
 
 export function flowControlPage(context: PageContext): Reply {
   const { deps, query } = context;
-  const account = knownAccount(deps, queryFilters(query).get('account') ?? undefined);
+  const account = filteredAccount(context);
   const view = readFlowControl(deps, account);
-  const accounts = deps.accounts.map(({ name }) => name);
   return showPage(context, {
     title: 'Flow control',
     section: '/flow-control',
-    main: html`${filterForm('/flow-control', query, accountField(accounts))} ${sourceProblems(view)}
+    main: html`${filterForm('/flow-control', query, accountField(deps.accounts))} ${sourceProblems(view)}
     ${waitingChart(view)} ${section('keys', 'Keys', keys(view))}`,
   });
 }

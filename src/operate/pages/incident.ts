@@ -8,7 +8,7 @@ import { findIncident, incidentDetail, readIncident } from '../api/incident-view
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
-import { buttonOf, reasonInput, reasonOf, textOf } from './frame/fields.ts';
+import { buttonOf, folded, reasonInput, reasonOf, textOf } from './frame/fields.ts';
 import { pageCommand, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { makeManualPlan } from './manual-plan.ts';
 import { actionPart } from './next-action.ts';
@@ -52,10 +52,7 @@ export async function incidentPage(context: PageContext): Promise<Reply> {
       incidentPlans(incident.plans, at, (plan) => actionPart(context, takeBack(plan), incident.plans)),
       campaigns(own, at),
       incidentPolicies(incident, at),
-      html`<details class="more">
-        <summary>Details</summary>
-        ${incidentFacts(incident, at)}
-      </details>`,
+      folded('Details', incidentFacts(incident, at)),
     ],
   });
 }
@@ -67,16 +64,7 @@ function decision(context: PageContext, incident: IncidentDetail, action: NextAc
   const others = otherForms(context, incident, action);
   return [
     nextStep(incident.next.text, undefined),
-    html`<div class="acts">
-      ${primary}
-      ${
-        others.length > 0 &&
-        html`<details class="more">
-          <summary>Other actions</summary>
-          ${others}
-        </details>`
-      }
-    </div>`,
+    html`<div class="acts">${primary} ${others.length > 0 && folded('Other actions', others)}</div>`,
   ];
 }
 
@@ -96,33 +84,29 @@ function otherForms(context: PageContext, incident: IncidentDetail, action: Next
   return forms.filter((form) => form instanceof Html);
 }
 
+function incidentForm(context: PageContext, { id }: IncidentDetail, label: string, content: Cell): Html | undefined {
+  return formFor(context, { role: 'operator', action: incidentPath(id), label, content });
+}
+
 function acknowledgeForm(context: PageContext, incident: IncidentDetail): Html | undefined {
   const now = stateWord(incident);
   if (now === 'resolved' || now === 'acknowledged') return undefined;
-  return formFor(context, {
-    role: 'operator',
-    action: incidentPath(incident.id),
-    label: 'Acknowledge',
-    content: html`<label>Note <input name="reason" maxlength="500" autocomplete="off" required /></label>
-      <button name="act" value="acknowledge">Acknowledge</button>`,
-  });
+  const content = html`<label>Note <input name="reason" maxlength="500" autocomplete="off" required /></label>
+    <button name="act" value="acknowledge">Acknowledge</button>`;
+  return incidentForm(context, incident, 'Acknowledge', content);
 }
 
-function snoozeForm(context: PageContext, { id, state: now }: IncidentDetail): Html | undefined {
-  if (now === 'resolved') return undefined;
-  return formFor(context, {
-    role: 'operator',
-    action: incidentPath(id),
-    label: 'Snooze',
-    content: html`<label
-        >Snooze
-        <select name="until">
-          ${SNOOZES.map(([value, text]) => html`<option value="${value}">${text}</option>`)}
-        </select></label
-      >
-      ${reasonInput()}
-      <button name="act" value="snooze">Snooze</button>`,
-  });
+function snoozeForm(context: PageContext, incident: IncidentDetail): Html | undefined {
+  if (incident.state === 'resolved') return undefined;
+  const content = html`<label
+      >Snooze
+      <select name="until">
+        ${SNOOZES.map(([value, text]) => html`<option value="${value}">${text}</option>`)}
+      </select></label
+    >
+    ${reasonInput()}
+    <button name="act" value="snooze">Snooze</button>`;
+  return incidentForm(context, incident, 'Snooze', content);
 }
 
 const SNOOZES = [
@@ -134,31 +118,23 @@ const SNOOZES = [
 ] as const;
 
 /** Plans that bring all known members back. */
-function planForm(context: PageContext, { id, memberIds }: IncidentDetail): Html | undefined {
-  const { workflow, message } = memberIds;
+function planForm(context: PageContext, incident: IncidentDetail): Html | undefined {
+  const { workflow, message } = incident.memberIds;
   if (workflow.length + message.length === 0) return undefined;
-  return formFor(context, {
-    role: 'operator',
-    action: incidentPath(id),
-    label: 'Plan',
-    content: html`${reasonInput()}
-      ${workflow.length > 0 && html`<button name="act" value="resume">Plan to resume ${counted(workflow.length, 'run')}</button>`}
-      ${message.length > 0 && html`<button name="act" value="republish">Plan to publish ${counted(message.length, 'message')} again</button>`}
-      <span class="faint">A plan changes nothing until you apply it.</span>`,
-  });
+  const content = html`${reasonInput()}
+    ${workflow.length > 0 && html`<button name="act" value="resume">Plan to resume ${counted(workflow.length, 'run')}</button>`}
+    ${message.length > 0 && html`<button name="act" value="republish">Plan to publish ${counted(message.length, 'message')} again</button>`}
+    <span class="faint">A plan changes nothing until you apply it.</span>`;
+  return incidentForm(context, incident, 'Plan', content);
 }
 
-function deleteForm(context: PageContext, { id, memberIds }: IncidentDetail): Html | undefined {
-  const { workflow, message } = memberIds;
+function deleteForm(context: PageContext, incident: IncidentDetail): Html | undefined {
+  const { workflow, message } = incident.memberIds;
   if (workflow.length + message.length === 0) return undefined;
-  return formFor(context, {
-    role: 'operator',
-    action: incidentPath(id),
-    label: 'Plan to delete',
-    content: html`${reasonInput()}
-    ${workflow.length > 0 && html`<button name="act" value="delete" class="danger">Plan to delete ${counted(workflow.length, 'run')}</button>`}
-    ${message.length > 0 && html`<button name="act" value="delete-messages" class="danger">Plan to delete ${counted(message.length, 'message')}</button>`}`,
-  });
+  const content = html`${reasonInput()}
+  ${workflow.length > 0 && html`<button name="act" value="delete" class="danger">Plan to delete ${counted(workflow.length, 'run')}</button>`}
+  ${message.length > 0 && html`<button name="act" value="delete-messages" class="danger">Plan to delete ${counted(message.length, 'message')}</button>`}`;
+  return incidentForm(context, incident, 'Plan to delete', content);
 }
 
 const ACTS = ['acknowledge', 'snooze', 'resume', 'republish', 'delete', 'delete-messages'] as const satisfies readonly (
@@ -174,12 +150,10 @@ export async function changeIncident(context: PageContext): Promise<Reply> {
   const form = await readForm(context, caller);
   const act = buttonOf(form, ACTS);
   const reason = reasonOf(form);
-  if (act === 'acknowledge') {
-    await acknowledge(deps, id, { by: caller.by, note: reason });
-    return goTo(incidentPath(id));
-  }
-  if (act === 'snooze') {
-    await snooze(deps, id, textOf(form, 'until') ?? '', { by: caller.by, note: reason });
+  if (act === 'acknowledge' || act === 'snooze') {
+    const person = { by: caller.by, note: reason };
+    if (act === 'acknowledge') await acknowledge(deps, id, person);
+    else await snooze(deps, id, textOf(form, 'until') ?? '', person);
     return goTo(incidentPath(id));
   }
   await deps.incidents.settled();

@@ -18,13 +18,12 @@ export async function incidentsPage(context: PageContext): Promise<Reply> {
   await deps.incidents.settled();
   const list = incidentList(deps, readFilters(query, listIncidents));
   const { repairs } = await readStatus(deps, 0, context.signal);
-  const accounts = deps.accounts.map(({ name }) => name);
   return showPage(context, {
     title: 'Incidents',
     section: '/incidents',
     main: html`${filterForm('/incidents', query, [
       { name: 'state', label: 'State', options: INCIDENT_STATES },
-      ...accountField(accounts),
+      ...accountField(deps.accounts),
     ])}
     ${queueProblems(list)} ${section('incidents', counted(list.total, 'incident'), incidentTable(list, repairs))}
     ${nextLink('/incidents', query, list.cursor)}`,

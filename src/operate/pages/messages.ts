@@ -27,7 +27,7 @@ import { html } from '#foundation/markup/html.ts';
 
 export async function messagesPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;
-  const accounts = deps.accounts.map(({ name }) => name).filter((name) => deps.liveReads.canRead(name));
+  const accounts = deps.accounts.filter(({ name }) => deps.liveReads.canRead(name));
   const filters = queryFilters(query);
   // The form has been sent, possibly without a filter.
   const isAsked = filters.size > 0 || query.has('messageId');
@@ -59,14 +59,15 @@ export async function messagesPage(context: PageContext): Promise<Reply> {
   });
 }
 
-function unasked({ deps }: PageContext, isAsked: boolean, accounts: readonly string[]): Cell {
+function unasked({ deps }: PageContext, isAsked: boolean, accounts: PageContext['deps']['accounts']): Cell {
   if (accounts.length === 0) {
     return html`<p class="empty">
       No account has a message API, so no log can be searched. Configure <code>messageApi</code> of an account.
     </p>`;
   }
   if (isAsked) return html`<p class="empty">Choose the account. A search sends up to five requests.</p>`;
-  const rows = recentFailures(deps, accounts);
+  const names = accounts.map(({ name }) => name);
+  const rows = recentFailures(deps, names);
   return section(
     'failures',
     'Recent failures',

@@ -3,7 +3,7 @@ import { counted } from '../api/format.ts';
 import type { StoredPlanView } from '../contract/plans.ts';
 import { commandOfAction, takeBack, type NextAction } from '../situation/next-step.ts';
 import { mayUse } from '../http/access.ts';
-import { reasonInput } from './frame/fields.ts';
+import { folded, reasonInput } from './frame/fields.ts';
 import { pageCommand, formFor, type PageContext } from './frame/page.ts';
 import { planPath, policyPath } from '../contract/page-paths.ts';
 import { liftForm } from './pauses.ts';
@@ -36,8 +36,10 @@ function buttonsOf(context: PageContext, action: NextAction, plans: readonly Dec
       return plan && folded('Take the approval back', takeBackForm(context, plan));
     case 'plan':
       return html`<a class="button" href="${policyPath(action.policy)}">Open ${action.policy}</a>`;
-    case 'unpause':
-      return folded('Lift it', liftForm(context, action.policy, action.group));
+    case 'unpause': {
+      const form = liftForm(context, action.policy, action.group);
+      return form && folded('Lift it', form);
+    }
     case 'resume':
       return undefined;
   }
@@ -73,13 +75,4 @@ export function decisionForm(
       ${isAllowed && html`<button name="act" value="${verb}">${isShort ? title : `${title} ${counted(covers, 'action')}`}</button>`}
       <button name="act" value="reject" class="quiet">Reject</button>`,
   });
-}
-
-/** Form in a row: folded, so that the row stays one line. */
-function folded(title: string, form: Cell): Html | undefined {
-  if (form === undefined) return undefined;
-  return html`<details class="more">
-    <summary>${title}</summary>
-    ${form}
-  </details>`;
 }

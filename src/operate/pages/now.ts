@@ -14,6 +14,7 @@ import { actions } from '../show/actions.ts';
 import { campaigns } from '../show/campaigns.ts';
 import { section, state, type Cell, type Tone } from '#foundation/markup/cell.ts';
 import { clipped, html, message } from '#foundation/markup/html.ts';
+import { folded } from './frame/fields.ts';
 import { accountOf, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { choice } from '#foundation/markup/menu.ts';
 import { incidentTable } from './incidents.ts';
@@ -44,7 +45,7 @@ export async function nowPage(context: PageContext): Promise<Reply> {
     lead: first?.detail === undefined ? undefined : message(clipped(first.detail)),
     tools: choice(context, 'span', SPANS),
     main: html`${charts(history)} ${toDo(status, context)} ${openIncidents(status, context, account)}
-    ${otherProblems(status)} ${folded(status, context)}`,
+    ${otherProblems(status)} ${more(status, context)}`,
   });
 }
 
@@ -131,22 +132,14 @@ function problemList(label: string, problems: readonly Problem[]): Cell {
   </ul>`;
 }
 
-function folded(status: Status, context: PageContext): Cell {
+function more(status: Status, context: PageContext): Cell {
   const conditions = { ...status, conditions: status.conditions.filter((condition) => !isOfIncident(condition)) };
   const count = besidesPauses(conditions).length + status.pauses.length + status.approvals.length;
   const running = status.policies.flatMap((policy) => policy.campaigns);
   return html`<div class="folds">
-    ${count > 0 && fold(counted(count, 'active condition'), activeConditions(conditions, context))}
-    ${running.length > 0 && fold(counted(running.length, 'campaign'), campaigns(running, status.at))}
-    ${fold('Last actions', section('actions', 'Last actions', actions(status, status.at)))}
+    ${count > 0 && folded(counted(count, 'active condition'), activeConditions(conditions, context))}
+    ${running.length > 0 && folded(counted(running.length, 'campaign'), campaigns(running, status.at))}
+    ${folded('Last actions', section('actions', 'Last actions', actions(status, status.at)))}
     ${!status.pauses.some(({ scope }) => scope === 'engine') && pauseForm(context)}
   </div>`;
-}
-
-/** The section inside has the address: browsers open what is folded around it. */
-function fold(title: string, content: Cell): Cell {
-  return html`<details class="more">
-    <summary>${title}</summary>
-    ${content}
-  </details>`;
 }

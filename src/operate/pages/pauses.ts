@@ -3,11 +3,11 @@ import type { Campaign } from '#foundation/domain/campaign.ts';
 import { requirePolicy, groupNamed } from '../api/command-routes.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
-import { reasonInput, reasonOf, textOf } from './frame/fields.ts';
+import { folded, reasonInput, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, type PageContext, type PageRoute } from './frame/page.ts';
 import { policyPath } from '../contract/page-paths.ts';
 import type { Reply } from '../http/reply.ts';
-import type { Cell } from '#foundation/markup/cell.ts';
+import { faint, type Cell, type Html } from '#foundation/markup/cell.ts';
 import { clipped, html } from '#foundation/markup/html.ts';
 
 export const PAUSE_ROUTES: readonly PageRoute[] = [
@@ -28,18 +28,11 @@ export function pauseForm(context: PageContext, policy?: string, kind = 'policy'
     policy === undefined
       ? 'No policy acts until someone lifts the pause. The daemon continues to read and report.'
       : `The ${kind} does not act until someone lifts the pause.`;
-  return (
-    form &&
-    html`<details class="more">
-      <summary>${title}</summary>
-      <p class="faint">${note}</p>
-      ${form}
-    </details>`
-  );
+  return form && folded(title, [faint(note), form]);
 }
 
 /** Form that lifts every pause, or those of one policy with the halts of its groups. */
-export function liftForm(context: PageContext, policy?: string, group?: string): Cell {
+export function liftForm(context: PageContext, policy?: string, group?: string): Html | undefined {
   const title = policy === undefined ? 'Lift all pauses' : group === undefined ? 'Lift the pause' : 'Lift the halt';
   const name = group === '' ? 'all' : clipped(group ?? '');
   return formFor(context, {

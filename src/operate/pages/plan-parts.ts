@@ -20,7 +20,7 @@ import {
   type Tone,
   wide,
 } from '#foundation/markup/cell.ts';
-import { html } from '#foundation/markup/html.ts';
+import { folded } from './frame/fields.ts';
 
 /** Maximum number of listed actions; the rest is counted. The API has all of them. */
 const MOST_LISTED = 50;
@@ -58,10 +58,7 @@ function actionTable(plan: Plan): Cell {
   if (planGroups(plan) === undefined) return all;
   const which = acts.length === chosen.length + backlog ? 'Each of' : 'The first';
   const title = acts.length === 1 ? 'The entry' : `${which} ${counted(acts.length, 'entry', 'entries')}`;
-  return html`<details class="more">
-    <summary>${title}</summary>
-    ${all}
-  </details>`;
+  return folded(title, all);
 }
 
 const STATE_TONE: Readonly<Record<PlanProgress['state'], Tone>> = {

@@ -11,7 +11,7 @@ import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { decisionForm, takeBackForm } from './next-action.ts';
-import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
+import { buttonOf, folded, reasonOf, textOf } from './frame/fields.ts';
 import { goTo, pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { planPath } from '../contract/page-paths.ts';
 import { policyLink } from '../show/policy-link.ts';
@@ -56,15 +56,7 @@ export async function planPage(context: PageContext): Promise<Reply> {
   const diff =
     edit && section('edit', 'Edit', blockText(diffOf(edit.before, edit.after) ?? 'The texts are too long to compare.'));
   const main = isOpen(detail)
-    ? [
-        decision(context, detail, runs),
-        diff,
-        planMain(detail.plan),
-        html`<details class="more">
-          <summary>Details</summary>
-          ${head(detail, at)}
-        </details>`,
-      ]
+    ? [decision(context, detail, runs), diff, planMain(detail.plan), folded('Details', head(detail, at))]
     : [
         head(detail, at),
         detail.state === 'approved' &&

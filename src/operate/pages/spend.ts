@@ -1,10 +1,9 @@
 /** Page of the spend of the month, by account. */
 import { formatCount, formatUsd } from '../api/format.ts';
 import { fromStore } from '../api/from-store.ts';
-import { knownAccount } from '../api/known-account.ts';
 import { readSpend } from '../api/spend.ts';
 import type { Reply } from '../http/reply.ts';
-import { queryFilters } from './frame/filters.ts';
+import { filteredAccount } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import {
   type Cell,
@@ -25,8 +24,8 @@ const MOST_DAYS = 31;
 const DAY_MS = 86_400_000;
 
 export async function spendPage(context: PageContext): Promise<Reply> {
-  const { deps, query, signal } = context;
-  const account = knownAccount(deps, queryFilters(query).get('account') ?? undefined);
+  const { deps, signal } = context;
+  const account = filteredAccount(context);
   const { accounts, at } = await fromStore(() => readSpend(deps, { account, signal }));
   return showPage(context, {
     title: 'Spend',

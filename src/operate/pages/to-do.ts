@@ -8,6 +8,7 @@ import type { PolicyView } from '../contract/policies.ts';
 import { moment, state, type Cell } from '#foundation/markup/cell.ts';
 import { clipped, html, message } from '#foundation/markup/html.ts';
 import { planTitle } from '../show/plan-acts.ts';
+import { folded } from './frame/fields.ts';
 import type { PageContext } from './frame/page.ts';
 import { actionPart, decisionForm } from './next-action.ts';
 
@@ -30,18 +31,13 @@ export function toDo(status: Status, context: PageContext): Cell {
       .map((campaign) => haltRow(campaign, context)),
   ];
   if (rows.length === 0) return undefined;
+  const more = html`<ul class="rows" aria-label="More to do">
+    ${rows.slice(MOST)}
+  </ul>`;
   return html`<ul class="rows" aria-label="To do">
       ${rows.slice(0, MOST)}
     </ul>
-    ${
-      rows.length > MOST &&
-      html`<details class="more">
-        <summary>${rows.length - MOST} more to do</summary>
-        <ul class="rows" aria-label="More to do">
-          ${rows.slice(MOST)}
-        </ul>
-      </details>`
-    }`;
+    ${rows.length > MOST && folded(`${rows.length - MOST} more to do`, more)}`;
 }
 
 function row(title: Cell, why: Cell, buttons: Cell): Cell {

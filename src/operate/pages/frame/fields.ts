@@ -1,6 +1,6 @@
-/** Fields of forms, and their values. */
+/** Fields of forms and their values, and parts that a reader opens. */
 import { HttpError } from '../../http/reply.ts';
-import type { Cell } from '#foundation/markup/cell.ts';
+import type { Cell, Html } from '#foundation/markup/cell.ts';
 import { html } from '#foundation/markup/html.ts';
 import { constantMarkup } from '#foundation/markup/markup.ts';
 
@@ -37,3 +37,11 @@ export function reasonInput(isRequired = true): Cell {
 }
 
 const REQUIRED = constantMarkup('required');
+
+/** Part that is closed at first. A section inside has an address: browsers open what is folded around it. */
+export function folded(title: string, content: Cell): Html {
+  return html`<details class="more">
+    <summary>${title}</summary>
+    ${content}
+  </details>`;
+}

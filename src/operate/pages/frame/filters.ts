@@ -1,12 +1,19 @@
 /** Form of filters. They are in the address of the page, so that it can be shared. */
 import type { ContractRoute, QueryOf } from '../../contract/route.ts';
+import { knownAccount } from '../../api/known-account.ts';
 import { readQuery } from '../../http/query.ts';
 import type { Html } from '#foundation/markup/cell.ts';
 import { html } from '#foundation/markup/html.ts';
+import type { PageContext } from './page.ts';
 
 /** Parameters of a page for the view behind it: without empty fields, and without those of the page itself. */
 export function queryFilters(query: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...query].filter(([name, value]) => value !== '' && name !== 'refresh'));
+}
+
+/** Account of the filters. @throws {HttpError} 404 for an unknown one */
+export function filteredAccount({ deps, query }: Pick<PageContext, 'deps' | 'query'>): string | undefined {
+  return knownAccount(deps, queryFilters(query).get('account') ?? undefined);
 }
 
 /** Parameters of a page as the query of the API's route. @throws {HttpError} 400 */
@@ -31,8 +38,9 @@ interface FilterField {
 }
 
 /** Choice of an account, if there are several. */
-export function accountField(names: readonly string[]): readonly FilterField[] {
-  return names.length > 1 ? [{ name: 'account', label: 'Account', options: names }] : [];
+export function accountField(accounts: PageContext['deps']['accounts']): readonly FilterField[] {
+  const options = accounts.map(({ name }) => name);
+  return options.length > 1 ? [{ name: 'account', label: 'Account', options }] : [];
 }
 
 /** @returns undefined without a field */
