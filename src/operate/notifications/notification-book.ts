@@ -120,6 +120,7 @@ export class NotificationBook {
     const isActive = known !== undefined && known.endedAt === undefined;
     if (notification.isResolved) {
       if (!isActive) return;
+      if (notification.isSnoozed === true) this.#withdraw(known);
       if (known.isUntold !== undefined || notification.isSnoozed === true) {
         this.#put(notification.key, undefined);
         this.#news();
@@ -150,6 +151,13 @@ export class NotificationBook {
       else this.#put(notification.key, later);
     }
     this.#news();
+  }
+
+  /** Removes the notifications of a condition that are not delivered yet. */
+  #withdraw({ notification: { key }, startedAt }: KeptNotification): void {
+    for (const queued of [...this.#queues.values()].flat()) {
+      if (queued.kept.notification.key === key && queued.kept.startedAt === startedAt) this.settle(queued);
+    }
   }
 
   /** Forgets a resolved condition, unless it is active again. */

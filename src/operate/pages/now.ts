@@ -84,7 +84,11 @@ const UNRESOLVED: IncidentState[] = ['open', 'recovering', 'acknowledged'];
 function openIncidents({ repairs }: Status, { deps }: PageContext, account: string | undefined): Cell {
   const list = incidentList(deps, { account, state: UNRESOLVED, limit: INCIDENTS });
   if (list.total === 0) return undefined;
-  const repaired = list.incidents.filter(({ id }) => repairs.get(id)?.by === 'policy').length;
+  const repaired = list.incidents.filter(({ id }) => {
+    const { by, why } = repairs.get(id) ?? {};
+    // One that a guard holds repairs nothing.
+    return by === 'policy' && why === undefined;
+  }).length;
   const more = list.total - list.incidents.length;
   return html`<section aria-labelledby="incidents">
     <div class="title">

@@ -80,11 +80,31 @@ describe('a condition', () => {
     const { start, tell } = notificationWorld();
     const notifier = await start({ webhook: { url: sink.url } });
     tell();
+    await came(sink, 1);
     tell({ isResolved: true, isSnoozed: true, at: NOW + 1 });
     expect(notifier.activeConditions()).toEqual([]);
     tell({ at: NOW + 2 });
     await came(sink, 2);
     expect(bodies(sink).map(({ id }) => id)).toEqual([NOW, NOW + 2].map((at) => `held/resume-billing/${at}/firing`));
+  });
+
+  test('that is snoozed before its notification is delivered is not notified of', async () => {
+    const sink = await httpSink((_request, response) => void response.writeHead(503).end());
+    const { start, tell, clock, turn } = notificationWorld();
+    await start({ webhook: { url: sink.url } });
+    tell();
+    tell({ key: 'other' });
+    await came(sink, 1);
+    tell({ isResolved: true, isSnoozed: true });
+    sink.answerWith((_request, response) => void response.end());
+    await turn();
+    await clock.advance(1_000);
+    await came(sink, 2);
+    await clock.advance(86_400_000);
+    await turn();
+    expect(bodies(sink).map(({ id }) => id)).toEqual(
+      ['held/resume-billing', 'other'].map((key) => `${key}/${NOW}/firing`),
+    );
   });
 
   test('that becomes worse is notified again', async () => {

@@ -87,6 +87,9 @@ test('a policy that a guard holds repairs nothing', async () => {
   const list = words(await page('/incidents'));
   expect(list).toContain('held by arrivals resume-billing');
   expect(list).not.toContain('resume-billing repairs it');
+  const first = words(await page('/'));
+  expect(first).toContain('held by arrivals resume-billing');
+  expect(first).not.toContain('being repaired');
 });
 
 describe('the next step', () => {
