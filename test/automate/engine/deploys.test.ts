@@ -103,6 +103,17 @@ test('after a fix all entries are resumed once, a canary first, and not before t
   expect(isEachOnce(w)).toBe(true);
 });
 
+test('a deploy of eight days ago resumes nothing', async () => {
+  const w = stage();
+  await deploy(w, 'v42');
+  await w.clock.advance(8 * 24 * HOUR);
+  w.fixed.add(INVOICE).add(REPORT);
+  await pass(w, HOUR);
+  await w.engine.run(POLICY, NEVER);
+  expect(resumes(w)).toEqual({ invoice: 0, report: 0 });
+  expect(w.lastRun().denials).toEqual([{ guard: 'deploy', count: 2 * COUNT }]);
+});
+
 test('a deploy that fixes nothing costs one canary of each workflow, until the next deploy', async () => {
   const w = stage();
   await deploy(w, 'v42');

@@ -293,6 +293,7 @@ test('a plan that waits for approval has handled its trigger', async () => {
 
 test.each([
   ['another alert', { on: { alert: 'Other' } }],
+  ['failure callbacks', { on: { failureCallback: true } }],
   ['another account', { account: 'staging' }],
   ['nothing', { mode: 'off' }],
   ['failure callbacks', { on: { failureCallback: true } }],

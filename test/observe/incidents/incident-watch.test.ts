@@ -439,6 +439,16 @@ describe('snoozed', () => {
     expect([a, b, c].map((one) => watch.find(one!.id)!.state)).toEqual(['open', 'acknowledged', 'acknowledged']);
   });
 
+  test('the URLs of other incidents do not count', async () => {
+    const { publish, watch, review } = await started();
+    const urls = ['https://shop.example/a', 'https://shop.example/b', 'https://crm.example/a'];
+    await publish(urls.map((workflowUrl, index) => run({ dlqId: `d${index}`, workflowUrl })));
+    const a = watch.all().find(({ place }) => place === 'shop.example/a')!;
+    await watch.acknowledge(a.id, { ...by, untilDeploy: true });
+    await review({ deploys: [deployAt(START, 'shop.example/b'), deployAt(START, 'crm.example')] });
+    expect(watch.find(a.id)!.state).toBe('acknowledged');
+  });
+
   test('the URLs of messages count as well', async () => {
     const { facts, watch, review } = await started();
     await review({ deadLetters: [deadLetter({ dlqId: 'm', learnedAt: START, url: 'https://crm.example/hooks/a' })] });

@@ -67,3 +67,12 @@ test('the first page has the problem, with a link to the row', async () => {
   const [, anchor] = /href="\/canaries#([^"]+)"/.exec(markup)!;
   expect(await page(states)).toContain(`id="${decodeURIComponent(anchor!)}"`);
 });
+
+test.each(['/canaries', '/flow-control', '/spend'])(
+  '%s of an unknown account is no page without data',
+  async (path) => {
+    const { address } = await serving(world({ accounts: ACCOUNTS }));
+    expect((await ask(address, `${path}?account=other`)).status).toBe(404);
+    expect((await ask(address, `${path}?account=`)).status).toBe(200);
+  },
+);
