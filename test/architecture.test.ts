@@ -211,7 +211,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'automate/ledger',
     'operate/http',
     'operate/operations',
-    'operate/deploys',
     'operate/situation',
     'operate/contract',
   ],
@@ -239,7 +238,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operate/show',
   ],
   // Reports of deploys, from the hook and from the API.
-  'operate/deploys': [DOMAIN, PLATFORM, EVENTS, 'automate/ledger', 'operate/http', 'operate/contract'],
   'operate/hooks': [
     DOMAIN,
     PLATFORM,
@@ -247,7 +245,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'observe/canary',
     'automate/ledger',
     'operate/http',
-    'operate/deploys',
+    'operate/contract',
     SETTINGS,
   ],
   'operate/notifications': [DOMAIN, PLATFORM, EVENTS, SETTINGS],

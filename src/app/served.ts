@@ -52,7 +52,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     engine: deps.routed?.engine ?? commandsOf(gate, () => deps.generation().policies.engine),
     operate: deps.routed?.operate ?? operationsOf(deps),
     deploy: async (report: DeployReport, by: string) => {
-      const { takeDeploy } = await import('#operate/deploys/deploys.ts');
+      const { takeDeploy } = await import('#operate/hooks/deploy-hook.ts');
       const known = {
         accounts: () => whole.accounts.map(({ name }) => name),
         policies: () => generation.allPolicies.filter(({ mode }) => mode !== 'off'),

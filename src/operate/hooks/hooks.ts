@@ -15,7 +15,7 @@ import { requireBearer } from '../http/bearer.ts';
 import { takeCallback } from './callback-hook.ts';
 import { createSignatureCheck, type SignatureCheck } from './callback-signature.ts';
 import { canaryHandlers, type Bounded, type CanaryHook } from './canary-hook.ts';
-import { readReport, takeDeploy } from '../deploys/deploys.ts';
+import { readReport, takeDeploy } from './deploy-hook.ts';
 import { createDeploySignature } from './deploy-signature.ts';
 import type { HookDeps } from './hook-deps.ts';
 import { readHookJson, type HookBody } from './hook-json.ts';
@@ -72,7 +72,7 @@ export interface RunningHooks extends RunningServer {
 
 /** @throws {ListenError} with the address, the reason, and the fix */
 export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAddress): Promise<RunningHooks> {
-  const { clock, logger, events } = given;
+  const { clock, logger, events, security } = given;
   const deps: HookDeps = {
     ...given,
     run(name, trigger) {
@@ -122,24 +122,7 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
         },
       });
     }
-    if (deploy !== undefined) {
-      const { token, signingKeys } = deploy;
-      const verify = signingKeys && createDeploySignature(signingKeys, clock);
-      found.set('/hooks/deploy', {
-        hook: 'deploy',
-        name: 'deploy',
-        async handle(asked) {
-          const signature = one(asked.request.headers['opsd-signature']);
-          // A signature that is given must be valid, also with a token.
-          const isSigned = verify !== undefined && (signature !== undefined || token === undefined);
-          if (!isSigned) await requireToken(asked, token!);
-          const { bytes, value } = await read(asked, MAX_REPORT_BYTES);
-          const taken = isSigned ? verify(signature, bytes) : undefined;
-          await takeDeploy(deps, readReport(value), 'hook');
-          taken?.();
-        },
-      });
-    }
+    if (deploy !== undefined) found.set('/hooks/deploy', deployPlace(deploy, { deps, requireToken, read }));
     for (const [path, handler] of canaryHandlers(canaries, { clock, inbox: given.canaries, bounded })) {
       found.set(path, { hook: 'canary', ...handler });
     }
@@ -170,8 +153,7 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     }
   }
 
-  const security = given.security !== undefined && { security: given.security };
-  const server = await startListener({ clock, logger, listen, setting: 'hooks.listen', answer, ...security });
+  const server = await startListener({ clock, logger, listen, setting: 'hooks.listen', answer, security });
   const close = async (): Promise<void> => {
     gathering[Symbol.dispose]();
     await server.close();
@@ -189,6 +171,33 @@ function failed(error: unknown, { hook, name }: Place, logger: Logger): HttpErro
   logger.error({ hook, name, error: errorMessage(error) }, 'hook request failed');
   const message = 'The request could not be stored; retry. The daemon’s log has the reason.';
   return new HttpError(503, 'store_unavailable', message, { 'Retry-After': '10' });
+}
+
+interface PlaceTools {
+  readonly deps: HookDeps;
+  readonly requireToken: (asked: ListenerRequest, token: Secret) => Promise<void>;
+  readonly read: (asked: ListenerRequest, maxBytes: number) => Promise<HookBody>;
+}
+
+function deployPlace(
+  { token, signingKeys }: NonNullable<Hooks['deploy']>,
+  { deps, requireToken, read }: PlaceTools,
+): Place {
+  const verify = signingKeys && createDeploySignature(signingKeys, deps.clock);
+  return {
+    hook: 'deploy',
+    name: 'deploy',
+    async handle(asked) {
+      const signature = one(asked.request.headers['opsd-signature']);
+      // A signature that is given must be valid, also with a token.
+      const isSigned = verify !== undefined && (signature !== undefined || token === undefined);
+      if (!isSigned) await requireToken(asked, token!);
+      const { bytes, value } = await read(asked, MAX_REPORT_BYTES);
+      const taken = isSigned ? verify(signature, bytes) : undefined;
+      await takeDeploy(deps, readReport(value), 'hook');
+      taken?.();
+    },
+  };
 }
 
 /** Returns a function that runs work with a body in memory, if not too many are. */

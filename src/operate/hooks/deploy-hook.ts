@@ -1,32 +1,28 @@
 /** Reports of deploys, from the hook and from the API. */
 import { deployedPart } from '#foundation/domain/deploy.ts';
-import type { EventBus } from '#foundation/events/events.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
-import type { DeployInbox } from '#automate/ledger/deploys.ts';
 import { deployReport, type DeployReport, type ReportedDeploys } from '../contract/deploys.ts';
 import { HttpError } from '../http/reply.ts';
+import type { HookDeps } from './hook-deps.ts';
+import { malformed } from './hook-json.ts';
 
 /** Milliseconds that the reported time may be old, or ahead of the daemon's clock. */
 const MAX_AGE_MS = 86_400_000;
 const MAX_AHEAD_MS = 300_000;
 
-export interface DeployDeps {
-  readonly ledger: DeployInbox;
-  /** Names of the accounts: a report without an account is about all of them. */
-  readonly accounts: () => readonly string[];
-  /** Policies that may run. */
-  readonly policies: () => readonly { readonly name: string; readonly account: string; readonly when: object }[];
-  readonly clock: Clock;
-  readonly events: EventBus;
-}
-
 /**
- * Stores a deploy for each of its accounts, with a pending trigger for each policy that waits for one.
+ * Stores a deploy for each of its accounts, with a pending trigger for each policy that waits for one. A report without an
+ * account is about all of them.
  *
  * @throws {HttpError} 400 or 404
  */
 export async function takeDeploy(
-  { ledger, accounts, policies, clock, events }: DeployDeps,
+  {
+    ledger,
+    accounts,
+    policies,
+    clock,
+    events,
+  }: Pick<HookDeps, 'ledger' | 'accounts' | 'policies' | 'clock' | 'events'>,
   { account, of, at: time, failed = false, ...about }: DeployReport,
   by: string,
 ): Promise<ReportedDeploys['deploys']> {
@@ -61,8 +57,4 @@ export function readReport(value: unknown): DeployReport {
   throw malformed(
     `The body must be a report of a deploy: ${path.length > 0 ? `${path[0]?.toString() ?? ''} ` : ''}${message}.`,
   );
-}
-
-function malformed(message: string): HttpError {
-  return new HttpError(400, 'bad_request', message);
 }
