@@ -143,13 +143,8 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   const resumeEnds = new ResumeEnds();
   const verified = hearing.use(new VerifiedClock(clock, events));
   const observed = { accounts, board, attempts, resumeEnds, scheduler, clock: verified };
-  const base: GenerationBase = {
-    ...deps,
-    ...tracing,
-    ...observed,
-    bodies: keptBodies(whole, events, verified),
-    handed,
-  };
+  const bodies = keptBodies(whole, events, verified);
+  const base: GenerationBase = { ...deps, ...tracing, ...observed, bodies, handed };
   const facts = hearing.use(createFacts({ ...observed, ledger, ...states, events, accounts: config.accounts }));
   const policies = createPolicies(base, facts);
   const own = new Map(policies.compiled.map((policy) => [policy.name, policy]));
@@ -184,20 +179,14 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   const idle = () => Promise.all([scheduler.stop(), policies.stop()]);
   running.ending('runs in progress', 15_000, idle);
   return {
-    config,
-    whole,
-    board,
-    attempts,
+    ...base,
     flowControlHistory,
-    accounts,
-    bodies: base.bodies,
     policies,
     allPolicies,
     incidents,
     metrics,
     stores,
     canaries,
-    clock: verified,
     health,
     noteReload,
     start: () => scheduler.start(),
