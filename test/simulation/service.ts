@@ -4,6 +4,7 @@ import type { RecordedRequest } from '#emulator/control/request-recorder.ts';
 import type { OperationFaultRule } from '#emulator/http/faults.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { LogRow } from '../support/service.ts';
+import { BulkSender } from './bulk.ts';
 import { setDestinations, type Answer } from './destinations.ts';
 import { exchange, type Answered } from './exchange.ts';
 import { Process, runAs, type Loop } from './loop.ts';
@@ -34,6 +35,8 @@ const DISORDER: readonly OperationFaultRule[] = [
   { operations: ['list-logs'], fault: { kind: 'duplicate', share: 0.05 } },
   { operations: ['list-logs'], fault: { kind: 'duplicate', share: 0.05, when: 'later' } },
   { operations: ['list-logs'], fault: { kind: 'late', ms: 100_000, share: 0.02 } },
+  // As late as sweeps are certain to cover.
+  { operations: ['list-logs'], fault: { kind: 'late', ms: 15 * MINUTE, share: 0.002 } },
   { operations: ['list-workflow-dlq'], probability: 0.2, fault: { kind: 'duplicate', share: 0.3 } },
   { operations: ['get-account-stats'], probability: 0.3, fault: { kind: 'duplicate', share: 0.3 } },
   // At most as late as the settle time.
@@ -53,6 +56,7 @@ export class SimService {
   readonly #broken = new Set<string>();
   /** Writes of the daemon. */
   readonly sent: Sent[] = [];
+  readonly #bulk: BulkSender;
   #sequence = 0;
   #isBusy = true;
   failures = 0;
@@ -62,6 +66,7 @@ export class SimService {
     this.#random = loop.random('traffic');
     this.process = process;
     this.emulator = emulator;
+    this.#bulk = new BulkSender(loop, emulator);
     setDestinations(loop, (url) => this.#answer(url));
   }
 
@@ -85,12 +90,14 @@ export class SimService {
   /** Starts the traffic, and outages of the destinations. */
   begin(): void {
     this.#next();
+    this.#bulk.begin();
     for (const host of ['bill', 'mail', 'shop']) this.#toggle(host);
   }
 
   /** Ends the traffic. Destinations work from now on. */
   rest(): void {
     this.#isBusy = false;
+    this.#bulk.rest();
     this.#broken.clear();
     this.emulator.control.faults.clear();
   }
@@ -114,7 +121,7 @@ export class SimService {
   take(): readonly Sent[] {
     const records = this.emulator.control.requests.list({ after: this.#sequence });
     this.#sequence = records.at(-1)?.sequence ?? this.#sequence;
-    const own = new Set(['publish', 'trigger', 'trigger-workflow']);
+    const own = new Set(['publish', 'trigger', 'trigger-workflow', 'add-endpoints']);
     const writes = records.filter(({ method, operation }) => method !== 'GET' && !own.has(operation ?? ''));
     this.sent.push(...writes);
     return writes;

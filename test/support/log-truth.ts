@@ -2,13 +2,10 @@
  * Expected metrics of the log, computed from the service's own log message by message. The code is independent of the
  * daemon's: it reads complete lives at the end, without faults, for each series with its labels and buckets.
  */
-import type { LogProgress } from '#foundation/domain/observation.ts';
 import { catalog } from '#observe/catalog/catalog.ts';
 import type { LogHistogram } from '#observe/aggregation/log-counts.ts';
-import type { Store } from '#storage/sqlite.ts';
 import type { Exposition } from './exposition.ts';
 import type { LogRow } from './service.ts';
-import { storedCounters, storedHistograms } from './stored-totals.ts';
 
 /** Values by name and label values, separated by spaces. Series that never counted anything are omitted. */
 export interface LogTruth {
@@ -170,31 +167,6 @@ export function toldByMetrics(metrics: Exposition): LogTruth {
   const inFlight = metrics
     .all('msgsvc_messages_in_flight')
     .map(({ labels, value }) => [labels['destination']!, value] as const);
-  return withoutNothing(counters, histograms, inFlight);
-}
-
-/** Returns the same from the store and the collector's last batch. */
-export function toldByStore(store: Pick<Store, 'db'>, account: string, { inFlight = [] }: LogProgress): LogTruth {
-  const nameOf = (metric: string, labels: readonly string[]): string => [metric, ...labels].join(' ');
-  const counters = storedCounters(store, account)
-    .filter(({ metric }) => metric in COUNTERS)
-    .map(({ metric, labels, value }) => [nameOf(metric, labels), value] as const);
-  const histograms = storedHistograms(store, account).map(({ metric, labels, buckets, sum }) => {
-    let upTo = 0;
-    return [nameOf(metric, labels), [rounded(sum), ...buckets.map((count) => (upTo += count))]] as const;
-  });
-  return withoutNothing(
-    counters,
-    histograms,
-    inFlight.map(({ destination, messages }) => [destination, messages] as const),
-  );
-}
-
-function withoutNothing(
-  counters: readonly (readonly [string, number])[],
-  histograms: readonly (readonly [string, readonly number[]])[],
-  inFlight: readonly (readonly [string, number])[],
-): LogTruth {
   return {
     counters: Object.fromEntries(counters.filter(([, value]) => value > 0)),
     histograms: Object.fromEntries(histograms.filter(([, told]) => told.at(-1)! > 0)),
