@@ -87,8 +87,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'automate/policies': [DOMAIN, SETTINGS],
   'automate/guardrails': [DOMAIN],
   'automate/actions': [DOMAIN, PLATFORM, EVENTS, 'service'],
-  // Kept bodies are sealed before they reach a store.
-  'automate/ledger': [DOMAIN, PLATFORM],
+  'automate/ledger': [DOMAIN],
   // The engine, in the order of a run.
   'automate/engine/facts': [
     DOMAIN,

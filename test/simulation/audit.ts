@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { auditPathOf, readAudit, verifyAudit } from '#automate/ledger/audit-reader.ts';
 import { NOT_COMMITTED, type AuditRecord } from '#automate/ledger/audit-log.ts';
 import { readHead } from '#storage/audit-head.ts';
+import type { Books } from './subject.ts';
 import { none } from './violation.ts';
 
 export async function checkAudit(store: string, db: DatabaseSync): Promise<void> {
@@ -11,6 +12,11 @@ export async function checkAudit(store: string, db: DatabaseSync): Promise<void>
   none('the audit chain is whole', finding === undefined ? [] : [finding]);
   const records: AuditRecord[] = [];
   for await (const record of readAudit(path)) records.push(record);
+  checkTold(records, db);
+}
+
+/** Checks that the audit log and the ledger have the same runs, intents and outcomes. */
+export function checkTold(records: readonly AuditRecord[], db: Books): void {
   const lost = new Set(records.filter(({ type }) => type === NOT_COMMITTED).map((record) => record['record']));
   const told = records
     .filter(({ type, sequence }) => ['run.begun', 'intent', 'outcome'].includes(type) && !lost.has(sequence))

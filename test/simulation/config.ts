@@ -16,15 +16,26 @@ export interface ConfigOf {
   readonly receiver: string;
   readonly signingKey: string;
   readonly random: Random;
+  /** Store and addresses of a replica; by default, those of a single daemon on SQLite. */
+  readonly place?: Place;
 }
 
-export function configOf({ service, receiver, signingKey, random }: ConfigOf): string {
+interface Place {
+  /** Settings of `storage`. */
+  readonly storage: string;
+  readonly port: number;
+  readonly hooksPort: number;
+}
+
+const SINGLE: Place = { storage: 'sqlite: { path: opsd.db }', port: 8_080, hooksPort: 8_090 };
+
+export function configOf({ service, receiver, signingKey, random, place = SINGLE }: ConfigOf): string {
   const every = (): string => EVERY[Math.floor(random() * EVERY.length)]!;
   const policy = (name: string): string => `name: ${name}, account: production, mode: enforce, every: ${every()}`;
   const limits = (caps: { hour: number; day: number }): string => `maxPerHour: ${caps.hour}, maxPerDay: ${caps.day}`;
   return `
-server: { listen: "127.0.0.1:8080" }
-storage: { sqlite: { path: opsd.db } }
+server: { listen: "127.0.0.1:${place.port}" }
+storage: { ${place.storage} }
 telemetry: { metrics: { newSeriesZeroFor: 0s } }
 accounts:
   - name: production
@@ -37,7 +48,7 @@ accounts:
       urlGroups: { every: 30m }
 notifications: { webhook: { url: "${receiver}/room" } }
 hooks:
-  listen: ${HOOKS}
+  listen: 127.0.0.1:${place.hooksPort}
   callbacks: { production: { token: ${HOOK_TOKEN}, signingKeys: "${signingKey}", url: "http://${HOOKS}/hooks/callbacks/production" } }
 policies:
   - { ${policy('resume-billing')}, select: { resource: workflow-dlq, anyLabel: [billing] },

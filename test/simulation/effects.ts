@@ -1,7 +1,7 @@
 /** Checks of the effects of the daemon: the service's own record of writes against the ledger. */
-import type { DatabaseSync } from 'node:sqlite';
 import { CAPS } from './config.ts';
 import type { Sent } from './service.ts';
+import type { Books } from './subject.ts';
 import { none, Violation } from './violation.ts';
 
 const HOUR = 3_600_000;
@@ -49,7 +49,7 @@ function kindOf(method: string, path: string): Kind {
 }
 
 /** Checks a write that the daemon is about to send, with the store as it is durable now. */
-export function checkIntent(db: DatabaseSync, requestLine: string): void {
+export function checkIntent(db: Books, requestLine: string): void {
   const [method = '', path = ''] = requestLine.split(' ');
   const { action } = kindOf(method, path);
   if (db.isTransaction)
@@ -66,7 +66,7 @@ export function checkIntent(db: DatabaseSync, requestLine: string): void {
 }
 
 /** Checks all effects after the end. */
-export function checkEffects(sent: readonly Sent[], db: DatabaseSync): void {
+export function checkEffects(sent: readonly Sent[], db: Books): void {
   const acts = db
     .prepare(
       `SELECT action, target, at, active,

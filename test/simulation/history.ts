@@ -2,14 +2,19 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Random } from '#foundation/platform/random.ts';
 import { configOf } from './config.ts';
-import { SimDaemon } from './daemon.ts';
+import { SimDaemon, type LogLine } from './daemon.ts';
 import type { Spared } from './faults.ts';
 import { Checks } from './invariants.ts';
 import { begin, Loop, WORLD } from './loop.ts';
 import { Operator } from './operator.ts';
 import { Receiver } from './receiver.ts';
+import { checkReplicas } from './replica-checks.ts';
+import { Replicas } from './replicas.ts';
 import { SimService } from './service.ts';
+import { SimPostgres } from './postgres/server.ts';
+import type { Subject } from './subject.ts';
 import { Violation } from './violation.ts';
 
 const MINUTE = 60_000;
@@ -22,6 +27,8 @@ export interface HistoryOptions {
   readonly minutes: number;
   readonly isTraced?: boolean;
   readonly spared?: Spared;
+  /** By default, the seed decides. */
+  readonly store?: StoreName | undefined;
 }
 
 export interface History {
@@ -35,7 +42,13 @@ export interface History {
   readonly lines?: readonly string[];
 }
 
-export async function runHistory({ seed, minutes, isTraced, spared }: HistoryOptions): Promise<History> {
+type StoreName = 'sqlite' | 'postgres';
+
+/** Every fourth history has replicas on PostgreSQL. */
+const storeOf = (seed: number): StoreName => (seed % 4 === 0 ? 'postgres' : 'sqlite');
+
+export async function runHistory(options: HistoryOptions): Promise<History> {
+  const { seed, isTraced, spared } = options;
   const loop = new Loop(seed, { isTraced, spared });
   begin(loop);
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'opsd-simulation-'));
@@ -43,7 +56,7 @@ export async function runHistory({ seed, minutes, isTraced, spared }: HistoryOpt
   process.on('unhandledRejection', onRejection);
   let failure: History['failure'];
   try {
-    await live(loop, folder, minutes);
+    await live(loop, folder, options);
   } catch (error) {
     failure =
       error instanceof Violation
@@ -66,16 +79,54 @@ export async function runHistory({ seed, minutes, isTraced, spared }: HistoryOpt
   };
 }
 
-async function live(loop: Loop, folder: string, minutes: number): Promise<void> {
+async function live(loop: Loop, folder: string, options: HistoryOptions): Promise<void> {
+  const { seed, minutes, store = storeOf(seed) } = options;
   const service = await started(loop, SimService.start(loop));
   const receiver = await started(loop, Receiver.start(loop));
-  const random = loop.random('history');
   const checks = new Checks(loop, service, receiver);
-  const daemon = new SimDaemon(loop, folder, (line) => checks.heard(line));
+  const onLine = (line: LogLine): void => checks.heard(line);
+  if (store === 'postgres') {
+    // PGlite starts in real time.
+    const postgres = await SimPostgres.start(loop);
+    const replicas = new Replicas({ loop, folder, service, receiver: receiver.url, postgres, onLine });
+    await act(loop, { service, checks, daemon: replicas, minutes, random: loop.random('rate') });
+    await checkReplicas(checks, postgres);
+    return;
+  }
+  const daemon = new SimDaemon(loop, folder, onLine);
+  const signingKey = service.emulator.signingKeys('acc-1').current;
+  const random = loop.random('history');
+  daemon.configure(configOf({ service: service.emulator.url, receiver: receiver.url, signingKey, random }));
+  startSecond(loop, daemon, minutes);
+  await act(loop, { service, checks, daemon, minutes, random });
+  await checks.afterEnd(daemon);
+}
+
+/** Starts a second daemon on the store at some time, in some histories. It must not start. */
+function startSecond(loop: Loop, daemon: SimDaemon, minutes: number): void {
+  const random = loop.random('second daemon');
+  if (random() < 0.5) return;
+  loop.after((10 + random() * minutes) * MINUTE, WORLD, 'a second daemon starts', () => {
+    const { process } = daemon;
+    if (!process.alive) return;
+    void daemon.second().then((problem) => {
+      if (process.alive && problem?.includes('another process') !== true)
+        loop.failure ??= new Violation('a second daemon does not open the store', problem ?? 'it has started');
+    });
+  });
+}
+
+interface Play {
+  readonly service: SimService;
+  readonly checks: Checks;
+  readonly daemon: SimDaemon | Replicas;
+  readonly minutes: number;
+  readonly random: Random;
+}
+
+async function act(loop: Loop, { service, checks, daemon, minutes, random }: Play) {
   const operator = new Operator(loop, daemon);
   checks.watch(daemon, operator);
-  const signingKey = service.emulator.signingKeys('acc-1').current;
-  daemon.configure(configOf({ service: service.emulator.url, receiver: receiver.url, signingKey, random }));
   daemon.start();
   // The daemon counts from its first reading of the log on.
   await loop.run(3 * MINUTE);
@@ -91,18 +142,17 @@ async function live(loop: Loop, folder: string, minutes: number): Promise<void> 
   await loop.run(minutes * MINUTE);
   faults.active = false;
   service.rest();
+  if (daemon instanceof Replicas) daemon.rest();
   operator.lift();
   loop.note(WORLD, 'the faults end');
   await loop.run(REST_MS);
   await started(loop, checks.atRest(daemon));
   await untilCounted(loop, checks, daemon);
-  const ended = daemon.stop();
-  await started(loop, ended);
-  await checks.afterEnd(daemon);
+  await started(loop, daemon.stop());
 }
 
 /** Policies still act, so the newest entries of the log may not be read yet, nor the newest notification delivered. */
-async function untilCounted(loop: Loop, checks: Checks, daemon: SimDaemon): Promise<void> {
+async function untilCounted(loop: Loop, checks: Checks, daemon: Subject): Promise<void> {
   for (let left = 5; ; left -= 1) {
     const difference = (await started(loop, checks.counters(daemon))) ?? checks.notifications(daemon);
     if (difference === undefined) return;
@@ -123,7 +173,7 @@ async function started<T>(loop: Loop, promise: Promise<T>): Promise<T> {
 
 interface Cast {
   readonly service: SimService;
-  readonly daemon: SimDaemon;
+  readonly daemon: SimDaemon | Replicas;
   readonly operator: Operator;
 }
 
@@ -138,9 +188,11 @@ function director(loop: Loop, { service, daemon, operator }: Cast): void {
     if (faults.strikes('pause', 0.01)) operator.pause();
     if (faults.strikes('deploy', 0.01)) operator.deploy();
     if (faults.strikes('clock step', 0.002)) {
-      daemon.process.offset = (faults.below(20) - 10) * 1_000;
-      loop.note(daemon.process, `clock is off by ${daemon.process.offset} ms`);
+      const { process } = daemon;
+      process.offset = (faults.below(20) - 10) * 1_000;
+      loop.note(process, `clock is off by ${process.offset} ms`);
     }
+    if (daemon instanceof Replicas) daemon.minute();
     director(loop, { service, daemon, operator });
   });
 }

@@ -16,6 +16,8 @@ const FAKES: Readonly<Record<string, string>> = {
   'node:timers': 'timers',
   'node:sqlite': 'sqlite',
   'node:fs/promises': 'fs-promises',
+  'node:zlib': 'zlib',
+  pg: 'pg',
 };
 /** Files that are durable without SQLite. */
 const AUDIT = `${ROOT}src/storage/audit-file.ts`;
@@ -27,6 +29,8 @@ export interface Mutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
+  /** Store of the histories that can find it: SQLite by default. */
+  readonly store?: 'sqlite' | 'postgres';
 }
 
 function isProduct(url: string | undefined): boolean {

@@ -2,20 +2,19 @@
 import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import type { KeptNotification } from '#operate/notifications/notification-store.ts';
-import { parseExposition, type Exposition } from '../support/exposition.ts';
+import type { Exposition } from '../support/exposition.ts';
 import { logTruth, toldByMetrics, type LogTruth } from '../support/log-truth.ts';
 import { checkAudit } from './audit.ts';
 import type { LogLine, SimDaemon } from './daemon.ts';
-import { databasesOf } from './disk.ts';
 import { checkEffects, checkIntent } from './effects.ts';
-import { exchange } from './exchange.ts';
 import { Figures } from './figures.ts';
 import { EPOCH, Process, type Loop } from './loop.ts';
-import { onRequest } from './network.ts';
 import type { Operator } from './operator.ts';
 import type { Receiver } from './receiver.ts';
 import type { SimService } from './service.ts';
+import type { Books, Subject } from './subject.ts';
 import { none, Violation } from './violation.ts';
+import { onRequest } from './wire.ts';
 
 const MINUTE = 60_000;
 /** Interval of the scrapes. */
@@ -43,7 +42,6 @@ export class Checks {
   readonly #prometheus = new Process('prometheus');
   readonly #receiver: Receiver;
   readonly #figures: Figures;
-  #operator: Operator | undefined;
   #counted: ReadonlyMap<string, number> = new Map();
 
   constructor(loop: Loop, service: SimService, receiver: Receiver) {
@@ -59,26 +57,29 @@ export class Checks {
   }
 
   /** Checks each write before it is sent, and scrapes from time to time. */
-  watch(daemon: SimDaemon, operator: Operator): void {
-    this.#operator = operator;
-    onRequest(this.#loop, (owner, requestLine) => {
-      if (owner !== daemon.process || requestLine.startsWith('GET ')) return;
-      const [db] = [...databasesOf(owner)].filter((one) => one.location() === daemon.store);
-      try {
-        none('nothing is sent during a pause', this.#operator!.hasPaused ? [requestLine] : []);
-        checkIntent(db!, requestLine);
-      } catch (error) {
-        this.#fail(error);
-      }
+  watch(subject: Subject, operator: Operator): void {
+    onRequest(this.#loop, (owner, requestLine, isFirst) => {
+      if (!subject.owns(owner)) return;
+      const forbidden = subject.forbids(owner, isFirst);
+      if (forbidden !== undefined) this.#fail(new Violation('only the owner of an account acts on it', forbidden));
+      if (requestLine.startsWith('GET ')) return;
+      const { hasPaused } = operator;
+      subject.whenCommitted(() => {
+        try {
+          none('nothing is sent during a pause', hasPaused ? [requestLine] : []);
+          checkIntent(subject.books, requestLine);
+        } catch (error) {
+          this.#fail(error);
+        }
+      });
     });
-    this.#scrapeLater(daemon);
+    this.#scrapeLater(subject);
   }
 
   /** Checks what must hold after a time without faults. */
-  async atRest(daemon: SimDaemon): Promise<void> {
-    const metrics = await this.#scrape(daemon);
-    const [db] = [...databasesOf(daemon.process)].filter((one) => one.location() === daemon.store);
-    const rows = (sql: string, ...values: readonly number[]) => db!.prepare(sql).all(...values);
+  async atRest(subject: Subject): Promise<void> {
+    const metrics = await this.#scrape(subject);
+    const rows = (sql: string, ...values: readonly number[]) => subject.books.prepare(sql).all(...values);
     none('every notification is delivered', rows('SELECT receiver, record FROM notification_queue'));
     const settled = EPOCH + this.#loop.time - LONGEST_SETTLE_MS;
     const open = 'SELECT id, action, target, at FROM intents WHERE at < ? AND id IN (SELECT intent_id FROM unsettled)';
@@ -88,12 +89,13 @@ export class Checks {
     none(
       'no policy run fails',
       rows(
-        `SELECT policy, detail FROM runs WHERE outcome = 'failed' AND detail NOT LIKE '%disk is full%' AND detail NOT LIKE '%no space left%'`,
+        `SELECT policy, detail FROM runs WHERE outcome = 'failed' AND detail NOT LIKE '%disk is full%' AND detail NOT LIKE '%no space left%'
+           AND detail NOT LIKE '%the PostgreSQL store is unavailable%'`,
       ),
     );
     none('the counts of a run are those of its intents', rows(MISCOUNTED));
     const since = EPOCH + this.#loop.time - LONGEST_EVERY_MS;
-    const idle = 'SELECT policy, max(at) AS last FROM runs GROUP BY policy HAVING last < ?';
+    const idle = 'SELECT policy, max(at) AS last FROM runs GROUP BY policy HAVING max(at) < ?';
     none('every policy continues to run', rows(idle, since));
     const stale = metrics
       .all('opsd_collector_last_success_timestamp_seconds')
@@ -102,9 +104,8 @@ export class Checks {
   }
 
   /** Compares what the receiver knows with the active conditions. @returns the difference, if there is one */
-  notifications(daemon: SimDaemon): Violation | undefined {
-    const [db] = [...databasesOf(daemon.process)].filter((one) => one.location() === daemon.store);
-    const kept = db!
+  notifications({ books }: Subject): Violation | undefined {
+    const kept = books
       .prepare('SELECT record FROM notifications')
       .all()
       .map(({ record }) => JSON.parse(String(record)) as KeptNotification);
@@ -117,9 +118,9 @@ export class Checks {
   }
 
   /** Compares the metrics with the service's own figures. @returns the difference, if there is one */
-  async counters(daemon: SimDaemon): Promise<Violation | undefined> {
+  async counters(subject: Subject): Promise<Violation | undefined> {
     const truth = logTruth(await this.#service.logRows());
-    const metrics = await this.#scrape(daemon);
+    const metrics = await this.#scrape(subject);
     const told = toldByMetrics(metrics);
     // Late entries may be paired wrongly, which is counted.
     const unsure = metrics.sum('opsd_log_unjoined_attempts_total') + metrics.sum('opsd_log_revised_durations_total');
@@ -132,32 +133,35 @@ export class Checks {
 
   /** Checks the files after the stop. */
   async afterEnd(daemon: SimDaemon): Promise<void> {
-    this.#service.take();
     using db = new DatabaseSync(daemon.store, { readOnly: true });
-    checkEffects(this.#service.sent, db);
+    this.effects(db);
     await checkAudit(daemon.store, db);
+  }
+
+  /** Checks all effects after the end. */
+  effects(books: Books): void {
+    this.#service.take();
+    checkEffects(this.#service.sent, books);
   }
 
   #fail(error: unknown): void {
     this.#loop.failure ??= error;
   }
 
-  #scrapeLater(daemon: SimDaemon): void {
+  #scrapeLater(subject: Subject): void {
     this.#loop.after(SCRAPE_MS, this.#prometheus, 'scrape', () => {
       this.#service.take();
-      this.#scrape(daemon).catch((error: unknown) => {
+      this.#scrape(subject).catch((error: unknown) => {
         // Otherwise, the daemon does not run now.
         if (error instanceof Violation) this.#fail(error);
       });
-      this.#scrapeLater(daemon);
+      this.#scrapeLater(subject);
     });
   }
 
-  async #scrape(daemon: SimDaemon): Promise<Exposition> {
-    const scraped = daemon.process;
-    const { text } = await exchange(this.#prometheus, { url: 'http://127.0.0.1:8080', path: '/metrics' });
-    const metrics = parseExposition(text);
-    if (scraped === daemon.process) this.#counted = grown(this.#counted, metrics);
+  async #scrape(subject: Subject): Promise<Exposition> {
+    const { metrics, isPresent } = await subject.scrape(this.#prometheus);
+    if (isPresent) this.#counted = grown(this.#counted, metrics);
     return metrics;
   }
 }

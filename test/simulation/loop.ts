@@ -13,14 +13,19 @@ import { Faults, NONE_SPARED, type Spared } from './faults.ts';
 /** A simulated process. Nothing of a dead one runs or is sent any more. */
 export class Process {
   readonly name: string;
+  /** Name in the trace: replicas of the daemon have one name, and several labels. */
+  readonly label: string;
   alive = true;
+  /** Time of the history until which the process is stopped: its events wait. */
+  stoppedUntil = 0;
   /** Ends the process at this moment; undefined if it never ends. */
   crash: ((where: string) => void) | undefined;
   /** Offset of its wall clock, in milliseconds. */
   offset = 0;
 
-  constructor(name: string) {
+  constructor(name: string, label = name) {
     this.name = name;
+    this.label = label;
   }
 }
 
@@ -71,24 +76,35 @@ export class Loop {
   after(ms: number, owner: Process, what: string, run: () => void): Timer {
     // A thousandth of a millisecond decides about equal times.
     const due = this.time + Math.max(0, ms) + this.#order() / 1_000;
-    return this.#queue.add(due, () => {
+    let timer: Timer;
+    const begin = (): void => {
       if (!owner.alive) return;
+      if (owner.stoppedUntil > this.time) {
+        // The queue keeps the order of equal times.
+        timer = this.#queue.add(owner.stoppedUntil, begin);
+        return;
+      }
       this.steps += 1;
       this.note(owner, what);
       owners.run(owner, run);
-    });
+    };
+    timer = this.#queue.add(due, begin);
+    const cancel = (): void => timer.cancel();
+    return { cancel, [Symbol.dispose]: cancel };
   }
 
   /** Adds a line to the trace, and to its hash. */
   note(owner: Process, what: string): void {
-    this.#unhashed += `${this.time.toFixed(3)} ${owner.name} ${what}\n`;
+    this.#unhashed += `${this.time.toFixed(3)} ${owner.label} ${what}\n`;
     if (this.#unhashed.length > 65_536) this.#flush();
     if (what !== 'timer') this.tell(owner, what);
   }
 
   /** Adds a line to the trace only, for texts that differ from machine to machine. */
   tell(owner: Process, what: string): void {
-    this.lines?.push(`${new Date(EPOCH + this.time).toISOString().slice(8, 23)} #${this.steps} ${owner.name}: ${what}`);
+    this.lines?.push(
+      `${new Date(EPOCH + this.time).toISOString().slice(8, 23)} #${this.steps} ${owner.label}: ${what}`,
+    );
   }
 
   hash(): string {

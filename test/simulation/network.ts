@@ -7,6 +7,7 @@ import type { Server } from 'node:net';
 import { Duplex } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import type { Timer } from '#foundation/platform/clock.ts';
+import { firstLine, latency, observe } from './wire.ts';
 import { currentProcess, presentLoop, runAs, WORLD, type Loop, type Process } from './loop.ts';
 
 export interface ConnectOptions {
@@ -34,13 +35,6 @@ function network(): Network {
   let own = networks.get(loop);
   if (own === undefined) networks.set(loop, (own = { listeners: new Map(), sockets: new Set(), ports: 20_000 }));
   return own;
-}
-
-const observers = new WeakMap<Loop, (owner: Process, requestLine: string) => void>();
-
-/** Calls back for each request to the service, when its process sends it. */
-export function onRequest(loop: Loop, observer: (owner: Process, requestLine: string) => void): void {
-  observers.set(loop, observer);
 }
 
 /** Processes between which connections fail. */
@@ -78,6 +72,12 @@ class SimSocket extends Duplex {
     const net = network();
     this.remotePort = net.ports++;
     net.sockets.add(this);
+  }
+
+  /** Connects as `net.Socket` does. */
+  connect(port: number | string): this {
+    dial(this, { port });
+    return this;
   }
 
   opened(peer: SimSocket): void {
@@ -157,13 +157,14 @@ class SimSocket extends Duplex {
     }
     if (this.link === 'opsd>service' && this.#isClient) {
       const [line = ''] = bytes.toString('latin1').split('\r\n', 1);
-      if (line.includes(' HTTP/1.1')) observers.get(presentLoop())?.(this.owner, line);
+      if (line.includes(' HTTP/1.1')) observe(this.owner, line, this.bytesWritten === bytes.length);
     }
     const sent = FAULTY.has(this.link) ? this.#damaged(bytes) : bytes;
     if (sent === undefined) return;
-    const text = `${this.link} ${this.#isClient ? '' : '< '}${firstLine(sent)}`;
-    // The daemon's responses have the machine's time in the header Date, and metrics of the machine's process.
-    const sum = this.link.endsWith('>opsd') ? '' : ` (${sent.length} bytes, ${crc32(sent)})`;
+    const text = `${this.link} ${this.#isClient ? '' : '< '}${this.link.endsWith('>postgres') ? '' : firstLine(sent)}`;
+    // The daemon's responses have the machine's time in the header Date, and metrics of the machine's process. Those of
+    // the database have numbers of its transactions, and keys of the machine.
+    const sum = /(?:opsd|postgres)$/.test(this.link) ? '' : ` (${sent.length} bytes, ${crc32(sent)})`;
     presentLoop().note(this.owner, `${text}${sum}`);
     this.#arrive(() => {
       if (peer.destroyed || peer.readableEnded) return;
@@ -210,23 +211,21 @@ class SimSocket extends Duplex {
   }
 }
 
-function firstLine(bytes: Buffer): string {
-  const end = bytes.indexOf('\r\n');
-  return bytes.toString('latin1', 0, end < 0 ? 0 : Math.min(end, 300));
-}
-
-let latencySource: { readonly loop: Loop; readonly next: () => number } | undefined;
-
-function latency(): number {
-  const loop = presentLoop();
-  if (latencySource?.loop !== loop) latencySource = { loop, next: loop.random('latency') };
-  return 0.2 + 20 * latencySource.next() ** 4;
-}
-
 const keyOf = ({ socketPath, port }: ConnectOptions): string => socketPath ?? `:${port}`;
 
 export function connect(options: ConnectOptions, owner: Process): Duplex {
   const socket = new SimSocket(owner, true);
+  dial(socket, options);
+  return socket;
+}
+
+/** Returns a socket that is not connected yet. */
+export function unconnected(owner: Process): Duplex {
+  return new SimSocket(owner, true);
+}
+
+function dial(socket: SimSocket, options: ConnectOptions): void {
+  const { owner } = socket;
   const loop = presentLoop();
   loop.after(latency(), owner, 'connects', () => {
     if (socket.destroyed) return;
@@ -249,7 +248,6 @@ export function connect(options: ConnectOptions, owner: Process): Duplex {
     runAs(listener.owner, () => listener.server.emit('connection', accepted));
     socket.opened(accepted);
   });
-  return socket;
 }
 
 /** Makes a server of Node listen in memory. */

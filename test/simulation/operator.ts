@@ -1,5 +1,4 @@
 /** An operator of the daemon, with commands over its socket: pauses, their end, reports of deploys, reloads. */
-import type { SimDaemon } from './daemon.ts';
 import { exchange, type Answered } from './exchange.ts';
 import { Process, type Loop } from './loop.ts';
 
@@ -7,13 +6,13 @@ const MINUTE = 60_000;
 
 export class Operator {
   readonly #loop: Loop;
-  readonly #daemon: SimDaemon;
+  readonly #daemon: { readonly socketPath: string };
   readonly #process = new Process('operator');
   #deploys = 0;
   /** True from the response to a pause of the engine until its end is requested. */
   hasPaused = false;
 
-  constructor(loop: Loop, daemon: SimDaemon) {
+  constructor(loop: Loop, daemon: { readonly socketPath: string }) {
     this.#loop = loop;
     this.#daemon = daemon;
   }

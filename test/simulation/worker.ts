@@ -14,14 +14,19 @@ export interface Order {
 
 enableCompileCache();
 const [name] = process.argv.slice(2);
-replaceModules(name === undefined ? undefined : MUTANTS[name]);
+const mutant = name === undefined ? undefined : MUTANTS[name];
+replaceModules(mutant);
+// All histories of a mutant can find it.
+const store = mutant && (mutant.store ?? 'sqlite');
 const { runHistory } = await import('./history.ts');
-const { clearImmediate, setImmediate } = await import('./fakes/timers.ts');
+const { clearImmediate, clearTimeout, setImmediate, setTimeout } = await import('./fakes/timers.ts');
 await loadAll();
-// Product code that uses the global ones.
-Object.assign(globalThis, { clearImmediate, setImmediate });
+// Product code and the driver `pg` use the global ones.
+Object.assign(globalThis, { clearImmediate, clearTimeout, setImmediate, setTimeout });
 
 process.on('disconnect', () => process.exit());
 process.on('message', ({ from = Infinity, single = [], ...order }: Order) => {
-  void runHistory({ ...order, spared: { from, single: new Set(single) } }).then((history) => process.send!(history));
+  void runHistory({ ...order, store, spared: { from, single: new Set(single) } }).then((history) =>
+    process.send!(history),
+  );
 });

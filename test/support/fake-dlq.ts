@@ -3,6 +3,7 @@
  * effects, whatever it responds.
  */
 import type {
+  CarriedMessage,
   Page,
   PublishAgain,
   ResumeOverrides,
@@ -10,7 +11,6 @@ import type {
   WholeWorkflowDlqEntry,
   WorkflowDlqQuery,
 } from '#service/api.ts';
-import type { CarriedMessage } from '#foundation/domain/carried-message.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Clock } from '#foundation/platform/clock.ts';

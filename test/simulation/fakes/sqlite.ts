@@ -9,7 +9,8 @@ export class DatabaseSync extends Real {
   readonly #owner: Process = currentProcess();
 
   constructor(path: string, options: DatabaseSyncOptions = {}) {
-    super(path, options);
+    // Another process would wait for a lock in real time.
+    super(path, { ...options, timeout: 0 });
     opened(this.#owner, this);
   }
 

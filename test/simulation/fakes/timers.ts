@@ -1,7 +1,7 @@
 /** `node:timers`, whose next turn is an event of the history. */
 import timers from 'node:timers';
 import type { Timer } from '#foundation/platform/clock.ts';
-import { currentProcess, presentLoop } from '../loop.ts';
+import { currentProcess, presentLoop, WORLD } from '../loop.ts';
 
 export * from 'node:timers';
 
@@ -11,6 +11,19 @@ export function setImmediate(run: () => void): Timer {
 
 export function clearImmediate(turn: Timer | undefined): void {
   turn?.cancel();
+}
+
+export function setTimeout(run: (...values: unknown[]) => void, ms = 0, ...values: unknown[]) {
+  const owner = currentProcess();
+  // PGlite and the simulation itself live in real time.
+  if (owner === WORLD) return timers.setTimeout(run, ms, ...values);
+  const timer = presentLoop().after(ms, owner, 'timer', () => run(...values));
+  return Object.assign(timer, { ref: () => timer, unref: () => timer });
+}
+
+export function clearTimeout(timer: Timer | NodeJS.Timeout | undefined): void {
+  if (timer !== undefined && 'cancel' in timer) timer.cancel();
+  else timers.clearTimeout(timer);
 }
 
 // oxlint-disable-next-line import/no-default-export -- Node's module has one

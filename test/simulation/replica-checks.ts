@@ -1,0 +1,34 @@
+/** Checks of what only replicas have: the audit log in PostgreSQL, leases, and the tables of commands. */
+import type { AuditRecord } from '#automate/ledger/audit-log.ts';
+import { breakBetween, parseAuditRecord } from '#automate/ledger/audit-chain.ts';
+import { checkTold } from './audit.ts';
+import type { Checks } from './invariants.ts';
+import type { SimPostgres } from './postgres/server.ts';
+import { none } from './violation.ts';
+
+/** Checks the database after the end of all replicas. */
+export async function checkReplicas(checks: Checks, { books }: SimPostgres): Promise<void> {
+  checks.effects(books);
+  const records = books
+    .prepare('SELECT record FROM audit ORDER BY sequence')
+    .all()
+    .map(({ record }) => parseAuditRecord(String(record)));
+  none(
+    'the audit log has only records',
+    records.filter((record) => typeof record === 'string'),
+  );
+  const chain = records as readonly AuditRecord[];
+  none(
+    'the audit chain is whole',
+    chain.flatMap((record, at) => breakBetween(chain[at - 1], record) ?? []),
+  );
+  const head = books.prepare("SELECT value FROM meta WHERE key = 'audit_head'").get();
+  const last = chain.at(-1);
+  none(
+    'the store knows the last record',
+    head?.['value'] === `${last?.sequence}:${last?.hash}` ? [] : [{ head, last }],
+  );
+  checkTold(chain, books);
+  none('every replica has left', books.prepare('SELECT id FROM replicas').all());
+  none('every command has ended', books.prepare("SELECT id, kind, state FROM commands WHERE state <> 'done'").all());
+}

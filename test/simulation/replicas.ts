@@ -1,0 +1,187 @@
+/** Two or three replicas of the daemon on one PostgreSQL, their faults, and what the checks see of them. */
+import type { Exposition } from '../support/exposition.ts';
+import { configOf } from './config.ts';
+import { SimDaemon, type LogLine } from './daemon.ts';
+import { balance } from './destinations.ts';
+import { WORLD, type Loop, type Process } from './loop.ts';
+import type { SimPostgres } from './postgres/server.ts';
+import type { SimService } from './service.ts';
+import type { Subject } from './subject.ts';
+import { Violation } from './violation.ts';
+
+const MINUTE = 60_000;
+const FIRST_PORT = 8_081;
+const FIRST_HOOKS_PORT = 8_091;
+/** Maximum duration of most faults. */
+const LONGEST_MS = 90_000;
+/** Time after the last fault in which a start may still meet a connection that does not respond. */
+const CALM_MS = 2 * MINUTE;
+
+interface Owner {
+  readonly metrics: Exposition;
+  readonly isPresent: boolean;
+  readonly epoch: number;
+}
+
+export interface Scene {
+  readonly loop: Loop;
+  readonly folder: string;
+  readonly service: SimService;
+  readonly receiver: string;
+  readonly postgres: SimPostgres;
+  readonly onLine: (line: LogLine) => void;
+}
+
+export class Replicas implements Subject {
+  readonly #loop: Loop;
+  readonly #postgres: SimPostgres;
+  readonly daemons: readonly SimDaemon[];
+  readonly #stopped = new Set<SimDaemon>();
+  /** Time from which on a start must not fail. */
+  #calm = 0;
+
+  constructor({ loop, folder, service, receiver, postgres, onLine }: Scene) {
+    this.#loop = loop;
+    this.#postgres = postgres;
+    const seeded = loop.random('replicas');
+    // All replicas have equal policies.
+    const randomOf = () => loop.random('history');
+    const signingKey = service.emulator.signingKeys('acc-1').current;
+    this.daemons = Array.from({ length: seeded() < 0.5 ? 2 : 3 }, (_, at) => {
+      const label = `opsd-${at + 1}`;
+      const port = FIRST_PORT + at;
+      const daemon = new SimDaemon(loop, `${folder}/${label}`, onLine, label, port);
+      const storage = `postgres: { url: "${postgres.url}", replica: ${label}, leaseFor: 1m }`;
+      const place = { storage, port, hooksPort: FIRST_HOOKS_PORT + at };
+      daemon.mayFail = () => loop.faults.active || loop.time < this.#calm;
+      daemon.configure(configOf({ service: service.emulator.url, receiver, signingKey, random: randomOf(), place }));
+      return daemon;
+    });
+    balance(loop, () => FIRST_HOOKS_PORT + this.daemons.indexOf(this.#any()));
+  }
+
+  get books() {
+    return this.#postgres.books;
+  }
+
+  /** Socket of one of the replicas. */
+  get socketPath(): string {
+    return this.#any().socketPath;
+  }
+
+  whenCommitted(work: () => void): void {
+    this.#postgres.whenIdle(work);
+  }
+
+  owns(process: Process): boolean {
+    return this.daemons.some((daemon) => daemon.process === process);
+  }
+
+  /** The time of the lease is checked before a connection is opened, and a process may stop in between. */
+  forbids({ label }: Process, isFirst: boolean): object | undefined {
+    if (isFirst || !this.#postgres.isIdle) return undefined;
+    const owner = this.books.prepare('SELECT owner, epoch FROM leases WHERE account = ?').get('production');
+    return String(owner?.['owner']).startsWith(`${label}/`) ? undefined : { label, ...owner };
+  }
+
+  /** Returns the metrics of the owner. @throws {Error} if there is none */
+  async scrape(by: Process) {
+    const scraped = await Promise.allSettled(this.daemons.map((daemon) => daemon.scrape(by)));
+    const owners = scraped
+      .flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      .map((one) => ({ ...one, epoch: epochOf(one.metrics) }))
+      .filter((one): one is Owner => one.epoch !== undefined)
+      .toSorted((one, other) => other.epoch - one.epoch);
+    const [owner, second] = owners;
+    if (owner === undefined) throw new Error('no replica owns the account');
+    if (owner.epoch === second?.epoch)
+      throw new Violation('one replica owns the account', `two have epoch ${owner.epoch}`);
+    // A replica that has just taken the account has no series of it until it has read the store.
+    const isRead = owner.metrics.all('msgsvc_log_events_total').length > 0;
+    return { ...owner, isPresent: owner.isPresent && isRead };
+  }
+
+  start(): void {
+    for (const daemon of this.daemons) daemon.start();
+  }
+
+  /** Process of one of the replicas. */
+  get process(): Process {
+    return this.#any().process;
+  }
+
+  crash(where: string): void {
+    this.#any().crash(where);
+  }
+
+  /** Reloads one replica after the other. */
+  reload(): void {
+    this.daemons.forEach((daemon, at) =>
+      this.#loop.after(at * MINUTE, WORLD, `${daemon.label} reloads`, () => daemon.reload()),
+    );
+  }
+
+  /** Makes what happens to replicas and their database in a minute. */
+  minute(): void {
+    const { faults } = this.#loop;
+    const strikes = (kind: string, likelihood: number): boolean => faults.strikes(kind, likelihood);
+    const postgres = this.#postgres;
+    if (strikes('crash', 0.02)) this.crash('at any step');
+    if (strikes('stop of a process', 0.02)) this.#suspend(this.#any(), faults.below(LONGEST_MS));
+    if (strikes('database stalls', 0.01)) postgres.stall(faults.below(LONGEST_MS));
+    if (strikes('database restarts', 0.01)) postgres.restart(faults.below(LONGEST_MS));
+    if (strikes('database apart', 0.02)) postgres.part(this.#any().label, faults.below(LONGEST_MS));
+    if (strikes('database clock step', 0.005)) postgres.step((faults.below(20) - 10) * 1_000);
+    if (strikes('scale', 0.01)) this.#scale(this.#any());
+  }
+
+  /** Ends all faults. Every replica runs afterwards. */
+  rest(): void {
+    this.#postgres.heal();
+    this.#calm = this.#loop.time + CALM_MS;
+    for (const { process } of this.daemons) process.stoppedUntil = 0;
+    for (const daemon of this.#stopped) this.#restart(daemon);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.daemons.map((daemon) => daemon.stop()));
+  }
+
+  #any(): SimDaemon {
+    const { faults } = this.#loop;
+    return this.daemons[faults.below(this.daemons.length)]!;
+  }
+
+  /** Stops a process as SIGSTOP does, or a long collection of garbage. */
+  #suspend({ label, process }: SimDaemon, ms: number): void {
+    this.#loop.note(WORLD, `${label} stops for ${ms} ms`);
+    process.stoppedUntil = this.#loop.time + ms;
+  }
+
+  /** Ends a replica as SIGTERM does, and starts it again some minutes later. */
+  #scale(daemon: SimDaemon): void {
+    if (this.#stopped.has(daemon) || !daemon.process.alive) return;
+    this.#loop.note(WORLD, `${daemon.label} is stopped`);
+    this.#stopped.add(daemon);
+    void daemon.stop();
+    this.#loop.after(this.#loop.faults.below(10) * MINUTE, WORLD, 'a replica starts again', () =>
+      this.#restart(daemon),
+    );
+  }
+
+  #restart(daemon: SimDaemon): void {
+    if (!this.#stopped.delete(daemon)) return;
+    const before = daemon.process;
+    void daemon.ended.then(() => {
+      // A crash while it stopped has started it again already.
+      if (daemon.process === before) daemon.start();
+    });
+  }
+}
+
+/** Epoch of the lease on the account; undefined if the replica does not own it. */
+function epochOf(metrics: Exposition): number | undefined {
+  const labels = { account: 'production' };
+  if (metrics.value('opsd_lease_owner', labels) !== 1) return undefined;
+  return metrics.value('opsd_lease_epoch', labels);
+}

@@ -1,0 +1,27 @@
+/** What the checks see of the daemon, or of its replicas. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { Exposition } from '../support/exposition.ts';
+import type { Process } from './loop.ts';
+
+/** Store of the ledger, as it is durable now. */
+export type Books = Pick<DatabaseSync, 'isTransaction'> & {
+  prepare(sql: string): {
+    all(...values: readonly (string | number)[]): readonly Record<string, unknown>[];
+    get(...values: readonly (string | number)[]): Record<string, unknown> | undefined;
+  };
+};
+
+export interface Subject {
+  readonly books: Books;
+  /** Calls back at once, or when the store shows only what is committed. */
+  whenCommitted(work: () => void): void;
+  owns(process: Process): boolean;
+  /**
+   * Returns why the process must not send a request to the service; undefined if it may.
+   *
+   * @param isFirst true for the first request of a connection, which was decided on before it was connected
+   */
+  forbids(process: Process, isFirst: boolean): object | undefined;
+  /** @returns the metrics, and true if the same process still runs */
+  scrape(by: Process): Promise<{ readonly metrics: Exposition; readonly isPresent: boolean }>;
+}
