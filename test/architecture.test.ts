@@ -87,7 +87,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'automate/policies': [DOMAIN, SETTINGS],
   'automate/guardrails': [DOMAIN],
   'automate/actions': [DOMAIN, PLATFORM, EVENTS, 'service'],
-  'automate/ledger': [DOMAIN],
+  // Kept bodies are sealed before they reach a store.
+  'automate/ledger': [DOMAIN, PLATFORM],
   // The engine, in the order of a run.
   'automate/engine/facts': [
     DOMAIN,

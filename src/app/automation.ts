@@ -12,8 +12,7 @@ import type { StatusReads } from '#automate/ledger/ledger.ts';
 import { fileSwitch } from '#foundation/platform/file-switch.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import type { Policy } from '#automate/policies/policy.ts';
-import { createKeptBodies } from '#storage/kept-bodies.ts';
-import { bodySettings, failureCallbacks } from './bodies.ts';
+import { failureCallbacks } from './bodies.ts';
 import type { GenerationBase } from './generation-base.ts';
 import type { LateRun } from './options.ts';
 import type { ReloadState } from './reloader.ts';
@@ -130,12 +129,11 @@ interface PolicyParts {
 }
 
 function engineOf(base: GenerationBase, { facts, compiled, runSoon }: PolicyParts): Engine {
-  const { config, whole, accounts, storage, board, clock, events, handed } = base;
+  const { config, whole, accounts, bodies, storage, board, clock, events, handed } = base;
   const { replica, ledger } = storage;
   const { env, reload, settleMs, pace } = base.options;
   const { killSwitchFile } = config.engine;
   const path = config.storage.sqlite?.path ?? ':memory:';
-  const bodies = createKeptBodies(bodySettings(config.accounts, events), clock);
   return createEngine({
     policies: compiled,
     settings: config.engine,

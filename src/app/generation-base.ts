@@ -2,6 +2,7 @@
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { VerifiedClock } from '#foundation/events/verified-clock.ts';
+import type { KeptBodies } from '#automate/ledger/kept-bodies.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { RecentAttempts } from '#observe/observations/recent-attempts.ts';
@@ -26,6 +27,7 @@ export interface GenerationBase extends Tracing {
   /** State of the generation before; undefined if this is the first one. */
   readonly handed: Handover | undefined;
   readonly accounts: Accounts;
+  readonly bodies: KeptBodies;
   readonly board: ObservationBoard;
   readonly attempts: RecentAttempts;
   readonly resumeEnds: ResumeEnds;

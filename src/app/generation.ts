@@ -20,7 +20,7 @@ import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { announceChecks } from '#observe/observations/statistics-checks.ts';
 import type { Holds } from '#service/holds.ts';
 import { connectAccounts } from './accounts.ts';
-import { bodyBytes, scheduleBodies } from './bodies.ts';
+import { bodyBytes, keptBodies, scheduleBodies } from './bodies.ts';
 import { createPolicies, type Policies } from './automation.ts';
 import type { CanaryPost, GenerationCanaries } from './canaries.ts';
 import { certificatesOf } from './listener-security.ts';
@@ -71,7 +71,7 @@ interface GenerationDeps extends GenerationGiven {
 
 export interface Generation extends Pick<
   GenerationBase,
-  'config' | 'whole' | 'board' | 'attempts' | 'accounts' | 'clock'
+  'config' | 'whole' | 'board' | 'attempts' | 'accounts' | 'bodies' | 'clock'
 > {
   readonly flowControlHistory: FlowControlHistory;
   readonly policies: Policies;
@@ -143,7 +143,8 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   const resumeEnds = new ResumeEnds();
   const verified = hearing.use(new VerifiedClock(clock, events));
   const observed = { accounts, board, attempts, resumeEnds, scheduler, clock: verified };
-  const base: GenerationBase = { ...deps, ...tracing, ...observed, handed };
+  const bodies = keptBodies(whole, events, verified);
+  const base: GenerationBase = { ...deps, ...tracing, ...observed, bodies, handed };
   const facts = hearing.use(createFacts({ ...observed, ledger, ...states, events, accounts: config.accounts }));
   const policies = createPolicies(base, facts);
   const own = new Map(policies.compiled.map((policy) => [policy.name, policy]));
@@ -153,8 +154,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
 
   const incidents = watchIncidents({ ...base, policies, address: given.address }, parts);
   const budgets = accountBudgets(config, ledger);
-  const bytes = bodyBytes(config, ledger);
-  const metered = { stored: stored.metrics, policies, incidents, budgets, bodyBytes: bytes, ...states };
+  const metered = { stored: stored.metrics, policies, incidents, budgets, bodyBytes: bodyBytes(base), ...states };
   const metrics = hearing.use(startMetrics(base, metered));
   const { engine } = policies;
   startNotifications({ ...deps, stored: stored.notifications }, engine, parts);
@@ -179,19 +179,14 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   const idle = () => Promise.all([scheduler.stop(), policies.stop()]);
   running.ending('runs in progress', 15_000, idle);
   return {
-    config,
-    whole,
-    board,
-    attempts,
+    ...base,
     flowControlHistory,
-    accounts,
     policies,
     allPolicies,
     incidents,
     metrics,
     stores,
     canaries,
-    clock: verified,
     health,
     noteReload,
     start: () => scheduler.start(),

@@ -1,10 +1,8 @@
 /** Credentials of callers of the daemon. */
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import { createBodyKeeper } from '#storage/kept-bodies.ts';
 import type { ApiToken } from '#operate/http/access.ts';
 import type { CallbackHook, Hooks } from '#operate/hooks/hooks.ts';
-import { bodySettings } from './bodies.ts';
 import { credentialOf } from './credentials.ts';
 
 /** Tokens for more than reading over the daemon's own address. */
@@ -18,7 +16,6 @@ export function apiTokens({ server }: Config, events: EventBus): ApiToken[] {
 
 /** Alertmanagers and accounts with open hooks. */
 export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
-  const bodies = bodySettings(accounts, events);
   const optionalCredential = (credential: string, value: string | undefined, file: string | undefined) =>
     value === undefined && file === undefined ? undefined : credentialOf(events, { credential }, value, file);
   /** Check of the signatures of an account; undefined without signing keys. */
@@ -46,7 +43,6 @@ export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
     callbacks: new Map(
       Object.entries(hooks.callbacks).map(([account, hook]) => {
         const { token, tokenFile, maxBodyBytes } = hook;
-        const kept = bodies.get(account);
         return [
           account,
           {
@@ -54,7 +50,6 @@ export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
             signature: signatureOf(account),
             headerPrefix: accounts.find(({ name }) => name === account)?.wire.headerPrefix ?? 'Svc',
             maxBodyBytes,
-            bodies: kept && createBodyKeeper(kept),
           },
         ];
       }),

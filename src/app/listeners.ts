@@ -116,6 +116,7 @@ async function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<Run
     logger: options.logger,
     events,
     ledger: storage.ledger,
+    bodies: () => generation().bodies,
     security: security.hooks,
     canaries: () => generation().canaries?.inbox,
     accounts: () => generation().whole.accounts.map(({ name }) => name),

@@ -60,7 +60,7 @@ export interface UpkeepDeps {
 const every = (name: string, ms: number) => ({ name, schedule: { every: ms }, timeoutMs: ms });
 
 export function scheduleUpkeep(deps: UpkeepDeps): void {
-  const { scheduler, store, conditions, ledger, clock, events, logger } = deps;
+  const { scheduler, store, conditions, ledger, events, logger } = deps;
   let problem: string | undefined;
   scheduler.add({
     ...every('store-watch', WATCH_EVERY_MS),
@@ -94,22 +94,34 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
       }
     },
   });
+  scheduleDeletes(deps, { name: 'ledger-retention', every: DAY_MS, operation: 'retention' }, async (now) => {
+    // One of the replicas prunes what all share.
+    if (store.replica?.isLeader() === false) return NOT_LEADING_MS;
+    return (await ledger.prune(now)).more ? NEXT_BATCH_MS : undefined;
+  });
+}
+
+/** Schedules deletes of what is old. `work` returns after how many milliseconds it continues; undefined at its end. */
+export function scheduleDeletes(
+  { scheduler, clock, events }: Pick<UpkeepDeps, 'scheduler' | 'clock' | 'events'>,
+  task: { readonly name: string; readonly every: number; readonly operation: string },
+  work: (now: number) => Promise<number | undefined>,
+): void {
   scheduler.add({
-    name: 'ledger-retention',
-    schedule: { every: DAY_MS },
+    name: task.name,
+    schedule: { every: task.every },
     timeoutMs: HOUR_MS,
     jitter: 1,
     async run() {
-      // One of the replicas prunes what all share.
-      if (store.replica?.isLeader() === false) return { againInMs: NOT_LEADING_MS };
       // With a clock set ahead, everything would look old.
       if (!clock.isVerified()) return { againInMs: UNVERIFIED_MS };
       try {
-        if ((await ledger.prune(clock.now())).more) return { againInMs: NEXT_BATCH_MS };
+        const againInMs = await work(clock.now());
+        return againInMs === undefined ? undefined : { againInMs };
       } catch (error) {
-        reportStoreFailure(events, 'retention', error);
+        reportStoreFailure(events, task.operation, error);
+        return undefined;
       }
-      return undefined;
     },
   });
 }

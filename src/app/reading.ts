@@ -6,8 +6,6 @@ import type { Incidents } from '#operate/api/api-deps.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
 import { MessageSearches } from '#operate/api/messages.ts';
 import type { ReadingPorts } from '#operate/api/reading-ports.ts';
-import { createKeptBodies } from '#storage/kept-bodies.ts';
-import { bodySettings } from './bodies.ts';
 import type { Generation } from './generation.ts';
 import { accountBudgets } from './observation.ts';
 import type { DaemonProcess } from './process.ts';
@@ -23,13 +21,13 @@ export function ownIncidents(generation: Generation, { ledger }: Pick<Storage, '
 
 export function readingPorts(
   generation: Generation,
-  { storage, options, events }: Pick<DaemonProcess, 'storage' | 'options' | 'events'>,
+  { storage, options }: Pick<DaemonProcess, 'storage' | 'options'>,
 ): ReadingPorts {
-  const { whole: config, accounts, canaries, flowControlHistory, stores, attempts } = generation;
+  const { whole: config, accounts, bodies, canaries, flowControlHistory, stores, attempts } = generation;
   const { totals } = stores;
   return {
     flowControlHistory,
-    bodies: createKeptBodies(bodySettings(config.accounts, events), options.clock),
+    bodies,
     canaries: { states: () => canaries?.states() ?? [] },
     spend: {
       budgets: async (view) => accountBudgets(config, view)(),

@@ -87,7 +87,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     outages: (account: string) => attempts.outages(account),
     incidents: ownIncidents(generation, storage),
     labels: () => metrics.labelUse(),
-    ...readingPorts(generation, { storage, options, events }),
+    ...readingPorts(generation, { storage, options }),
     links: [],
     tour: options.tour,
     entry: options.entry,

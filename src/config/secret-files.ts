@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { pairProblem } from '#foundation/platform/client-pair.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import { bodyKeysOf } from '#storage/body-seal.ts';
+import { sealKeysOf } from '#foundation/platform/seal.ts';
 import { credentialFault } from './check-addresses.ts';
 import { unreadable } from './read-file.ts';
 import { looksLikePath } from './secret-keys.ts';
@@ -58,7 +58,7 @@ function sentAs(path: readonly PropertyKey[]): string | undefined {
 
 function bodyKeyFault(text: string): Words | undefined {
   try {
-    bodyKeysOf(text);
+    sealKeysOf(text);
     return undefined;
   } catch (error) {
     return { message: errorMessage(error), help: 'write a key such as the output of: openssl rand -hex 32' };

@@ -5,6 +5,7 @@
  * Every method rejects with a `ServiceError` (see service-error.ts), or with an `InvalidRequestError` if an argument is
  * invalid. It rejects with the signal's reason if that is aborted while nothing is being sent.
  */
+import type { CarriedMessage } from '#foundation/domain/carried-message.ts';
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
 import type { InvalidLogRow, LogEntry } from '#foundation/domain/log-entry.ts';
 import type { SearchIndex, AccountStats, StatsPeriod, VectorStats } from '#foundation/domain/statistics.ts';
@@ -101,16 +102,6 @@ export interface PublishRequest extends DeliveryRequest {
   /** `body`, `headers`, `header[<name>]`. */
   readonly redactFields?: NonEmpty<string>;
   readonly flowControl?: FlowControl;
-}
-
-/** Message as its failure callback reported it. */
-export interface CarriedMessage {
-  readonly url: string;
-  readonly method: string;
-  readonly headers: Readonly<Record<string, readonly string[]>>;
-  /** Headers for the destination in place of its own; an empty one is removed. */
-  readonly changed?: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
 }
 
 /** Place where the service reports a failure, with headers for it. */

@@ -1,5 +1,6 @@
 /** Request that publishes a message again, as its failure callback reported it. */
-import type { CarriedMessage, PublishAgain } from './api.ts';
+import type { CarriedMessage } from '#foundation/domain/carried-message.ts';
+import type { PublishAgain } from './api.ts';
 import { checkHeaderValue } from './arguments.ts';
 import { OF_TRANSPORT } from './parse/forwarded-headers.ts';
 import { callRequest, type OperationRequest } from './request.ts';

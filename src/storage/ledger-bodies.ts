@@ -1,7 +1,7 @@
 /** Bodies of dead letters: their place, and their end. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import type { BodyEdits, BodyFacts, BodyReads, BodyRetention, NewBody } from '#automate/ledger/kept-bodies.ts';
-import { all, each, get, run, withoutNulls, type Nullable, type Work } from './database.ts';
+import type { BodyFacts, BodyStore, NewBody } from '#automate/ledger/kept-bodies.ts';
+import { all, get, run, withoutNulls, type Nullable, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
 const INSERT = `INSERT INTO dead_letter_bodies
@@ -19,15 +19,22 @@ const CONTENT = 'SELECT content FROM dead_letter_bodies WHERE account = ? AND dl
 const RETAIN = `UPDATE dead_letter_bodies SET expires_at = at + ?2 WHERE account = ?1 AND expires_at <> at + ?2`;
 /** Rows of a batch, which others wait for. */
 const BATCH = 500;
-const EXPIRED = `SELECT account, dlq_id, bytes FROM dead_letter_bodies WHERE expires_at <= ? LIMIT ${BATCH}`;
+const END = `DELETE FROM dead_letter_bodies WHERE (account, dlq_id) IN (
+    SELECT account, dlq_id FROM dead_letter_bodies WHERE expires_at <= ? LIMIT ${BATCH}
+  ) RETURNING account, bytes`;
 const BYTES = 'SELECT account, sum(bytes) AS bytes FROM dead_letter_bodies GROUP BY account';
+
+interface BytesRow {
+  readonly account: string;
+  readonly bytes: number;
+}
 
 /** Stores a body, and drops the oldest ones of the account beyond its limit. */
 export function* insertBody(
   { account, dlqId, learnedAt }: Pick<DeadLetter, 'account' | 'dlqId' | 'learnedAt'>,
-  { expiresAt, size, lack, keyId, content, maxTotal }: NewBody,
+  { size, lack, keyId, content, limits: { keep, maxTotal } }: NewBody,
 ): Work<{ readonly isNewBody: boolean; readonly dropped: number }> {
-  const place = [account, dlqId, learnedAt, expiresAt] as const;
+  const place = [account, dlqId, learnedAt, learnedAt + keep] as const;
   const about = [size, content?.length ?? 0, lack ?? null, keyId ?? null] as const;
   const isNewBody = (yield* run(INSERT, ...place, ...about, content ?? null)) > 0;
   return { isNewBody, dropped: yield* dropOldest(account, maxTotal) };
@@ -47,7 +54,7 @@ function* dropOldest(account: string, maxTotal: number): Work<number> {
   return dropped;
 }
 
-export function createBodies({ database }: Journal): BodyReads & BodyEdits & BodyRetention {
+export function createBodies({ database }: Journal): BodyStore {
   const { members } = database.dialect;
   const facts = `SELECT dlq_id AS "dlqId", expires_at AS "expiresAt", size, lack, key_id AS "keyId"
     FROM dead_letter_bodies WHERE account = ?1 AND dlq_id IN ${members('?2')}`;
@@ -73,17 +80,13 @@ export function createBodies({ database }: Journal): BodyReads & BodyEdits & Bod
       }, account),
     endBodies: (now) =>
       database.transaction(function* () {
-        const rows = yield* all<{ readonly account: string; readonly dlq_id: string; readonly bytes: number }>(
-          EXPIRED,
-          now,
-        );
-        yield* each(DELETE_BODY, rows, ({ account, dlq_id: dlqId }) => [account, dlqId]);
+        const rows = yield* all<BytesRow>(END, now);
         const ended = new Map<string, number>();
         for (const { account, bytes } of rows) if (bytes > 0) ended.set(account, (ended.get(account) ?? 0) + 1);
         return { ended, more: rows.length === BATCH };
       }),
     async bodyBytes() {
-      const rows = await database.read(all<{ readonly account: string; readonly bytes: number }>(BYTES));
+      const rows = await database.read(all<BytesRow>(BYTES));
       return new Map(rows.map(({ account, bytes }) => [account, bytes]));
     },
   };

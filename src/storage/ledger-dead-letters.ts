@@ -1,6 +1,6 @@
 /** Dead letters of messages, as reported by failure callbacks. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import { editOf } from '#foundation/domain/body-edit.ts';
+import { editOf } from '#foundation/domain/carried-message.ts';
 import type { SignalInbox, Signals } from '#automate/ledger/signals.ts';
 import { records, run } from './database.ts';
 import { DELETE_BODY, insertBody } from './ledger-bodies.ts';

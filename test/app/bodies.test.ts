@@ -3,10 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { bodyBytes, bodySettings, scheduleBodies } from '#app/bodies.ts';
+import { bodyBytes, keptBodies, scheduleBodies } from '#app/bodies.ts';
 import { parseConfig } from '#config/load.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import type { Task } from '#foundation/scheduler/scheduler.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const HOUR = 3_600_000;
@@ -41,8 +42,10 @@ function world(options: { readonly isVerified?: boolean; readonly isLeader?: boo
   const calls: unknown[] = [];
   let task: Task | undefined;
   const state = { isBroken: false, left: options.ended ?? 0 };
+  const bodies = keptBodies(config, events, systemClock);
   scheduleBodies({
     config,
+    bodies,
     events,
     clock: { now: () => NOW, isVerified: () => options.isVerified ?? true },
     scheduler: { add: (added: Task) => void (task = added) },
@@ -65,7 +68,7 @@ function world(options: { readonly isVerified?: boolean; readonly isLeader?: boo
       },
     },
   } as never);
-  return { config, events, said, calls, state, run: () => task!.run(new AbortController().signal), task: () => task! };
+  return { config, bodies, said, calls, state, run: () => task!.run(new AbortController().signal), task: () => task! };
 }
 
 const RETAINED = [
@@ -75,40 +78,38 @@ const RETAINED = [
 ];
 
 test('an account without the setting keeps none; a body ends with its dead letter', () => {
-  const { config, events } = world();
-  const settings = bodySettings(config.accounts, events);
+  const { settings } = world().bodies;
   expect([...settings.keys()]).toEqual(['sealed', 'short']);
   expect(settings.get('sealed')).toMatchObject({ keep: 2 * HOUR, maxBytes: 1_048_576, maxTotal: 2_097_152 });
   expect(settings.get('short')).toMatchObject({ keep: HOUR, maxTotal: 1_073_741_824 });
-  expect(settings.get('short')).not.toHaveProperty('keys');
+  expect(settings.get('short')!.keys).toBeUndefined();
 });
 
-test('hook and readers share one view of the key file, so that its change is reported once', () => {
-  const { config, events, said } = world();
-  const [one, two] = [bodySettings(config.accounts, events), bodySettings(config.accounts, events)];
-  expect(two.get('sealed')).toBe(one.get('sealed'));
-  one.get('sealed')!.keys!.reveal();
-  two.get('sealed')!.keys!.reveal();
+test('the use of a key file is reported, once', () => {
+  const { bodies, said } = world();
+  for (let use = 0; use < 2; use += 1) bodies.settings.get('sealed')!.keys!.reveal();
   expect(said).toMatchObject([{ type: 'credential.read', account: 'sealed', credential: 'deadLetters.bodies.key' }]);
 });
 
 test('bytes are those of the accounts that keep bodies, and 0 before the first', async () => {
-  const { config } = world();
-  const read = bodyBytes(config, {
-    bodyBytes: async () =>
-      new Map([
-        ['sealed', 7],
-        ['other', 9],
-      ]),
-  });
-  expect(await read!()).toEqual(
+  const { config, bodies } = world();
+  const storage = {
+    ledger: {
+      bodyBytes: async () =>
+        new Map([
+          ['sealed', 7],
+          ['other', 9],
+        ]),
+    },
+  };
+  expect(await bodyBytes({ config, bodies, storage } as never)!()).toEqual(
     new Map([
       ['sealed', 7],
       ['short', 0],
     ]),
   );
   const off = { ...config, accounts: config.accounts.slice(2) };
-  expect(bodyBytes(off, { bodyBytes: () => Promise.reject(new Error('not needed')) })).toBeUndefined();
+  expect(bodyBytes({ config: off, bodies, storage } as never)).toBeUndefined();
 });
 
 test('limits are applied, then what ended is deleted, in batches, and counted', async () => {

@@ -1,6 +1,7 @@
 /** Messages that are published again: what their callbacks reported, and nothing that belongs to the publisher alone. */
 import { expect, test } from 'vitest';
-import type { CarriedMessage, PublishAgain } from '#service/api.ts';
+import type { CarriedMessage } from '#foundation/domain/carried-message.ts';
+import type { PublishAgain } from '#service/api.ts';
 import { publishAgainRequest } from '#service/publish-again.ts';
 import { wireSettings } from '#service/settings.ts';
 import { wireNames } from '#service/wire-names.ts';

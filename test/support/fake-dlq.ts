@@ -3,7 +3,6 @@
  * effects, whatever it responds.
  */
 import type {
-  CarriedMessage,
   Page,
   PublishAgain,
   ResumeOverrides,
@@ -11,6 +10,7 @@ import type {
   WholeWorkflowDlqEntry,
   WorkflowDlqQuery,
 } from '#service/api.ts';
+import type { CarriedMessage } from '#foundation/domain/carried-message.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Clock } from '#foundation/platform/clock.ts';

@@ -3,7 +3,7 @@ import { systemClock } from '#foundation/platform/clock.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
 import { MessageSearches } from '#operate/api/messages.ts';
-import { createKeptBodies } from '#storage/kept-bodies.ts';
+import { createKeptBodies } from '#automate/ledger/kept-bodies.ts';
 import type { ReadingPorts } from '#operate/api/reading-ports.ts';
 
 export function emptyPorts(): ReadingPorts {

@@ -2,7 +2,7 @@
  * Actions: each one describes its request first, sends it once, and returns the outcome. The request is complete before
  * anything is sent, and nothing is added afterwards.
  */
-import type { BodyEdit } from '#foundation/domain/body-edit.ts';
+import type { BodyEdit } from '#foundation/domain/carried-message.ts';
 import type { DlqFilter, NonEmpty, ResumeOverrides } from '#service/api.ts';
 
 export interface ResumeRequest {

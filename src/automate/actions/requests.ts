@@ -2,9 +2,9 @@
  * Requests of the actions: how each proposal becomes a request, and how the request is sent. Each request on entries has
  * one id, so that the entry and its outcome can be paired. All deletes cannot be undone.
  */
-import { editOf } from '#foundation/domain/body-edit.ts';
+import { editOf, type CarriedMessage } from '#foundation/domain/carried-message.ts';
 import { contentHash } from '#foundation/platform/content-hash.ts';
-import type { CarriedMessage, DlqFilter, FailureCallback, MessageApi, NonEmpty, ServiceClient } from '#service/api.ts';
+import type { DlqFilter, FailureCallback, MessageApi, NonEmpty, ServiceClient } from '#service/api.ts';
 import { hash } from 'node:crypto';
 import { formatStamp } from '#foundation/domain/lineage.ts';
 import type { Proposal, PruneProposal, RepublishProposal, ResumeProposal } from '#foundation/domain/plan.ts';

@@ -9,7 +9,7 @@ import type { Campaigns } from './campaigns.ts';
 import type { DeployInbox, Deploys } from './deploys.ts';
 import type { History } from './history.ts';
 import type { Intents } from './intents.ts';
-import type { BodyEdits, BodyReads, BodyRetention } from './kept-bodies.ts';
+import type { BodyStore } from './kept-bodies.ts';
 import type { Operations, RetriggerReads } from './operations.ts';
 import type { Pauses } from './pauses.ts';
 import type { Plans } from './plans.ts';
@@ -38,9 +38,7 @@ export interface Ledger
     RetriggerReads,
     SignalInbox,
     Signals,
-    BodyReads,
-    BodyEdits,
-    BodyRetention,
+    BodyStore,
     DeployInbox,
     Deploys,
     Acknowledgments,

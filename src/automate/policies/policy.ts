@@ -1,7 +1,7 @@
 /** Policy as the engine uses it: settings compiled, with every default filled in. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { FlowControlSpec } from '#foundation/domain/flow-control.ts';
-import type { BodyEdit } from '#foundation/domain/body-edit.ts';
+import type { BodyEdit } from '#foundation/domain/carried-message.ts';
 import type { ManualOrigin } from '#foundation/domain/manual-plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import {

@@ -1,7 +1,7 @@
 /** Checks the keys of kept bodies of dead letters. */
 import { readFileSync } from 'node:fs';
 import type { Config } from '#config/config.ts';
-import { bodyKeysOf } from '#storage/body-seal.ts';
+import { sealKeysOf } from '#foundation/platform/seal.ts';
 import { finding, ok, type Check, type CheckResult } from './doctor-check.ts';
 
 export function checkBodyKeys({ accounts }: Config): readonly Check[] {
@@ -16,6 +16,6 @@ function checkFile(file: string | undefined): CheckResult {
     const fix = 'set keyFile to a file with the output of: openssl rand -hex 32';
     return finding('bodies and headers of messages are stored in clear', fix);
   }
-  const [first, ...older] = bodyKeysOf(readFileSync(file, 'utf8')).map(({ id }) => id);
+  const [first, ...older] = sealKeysOf(readFileSync(file, 'utf8')).map(({ id }) => id);
   return ok([`sealed with key ${first}`, ...older.map((id) => `also opens ${id}`)].join(', '));
 }

@@ -33,10 +33,11 @@ const known = new Set<string>();
 /** Remembers a credential in plain form, in JSON, and in base64. Percent encoding is decoded before the search. */
 export function rememberSecret(secret: string): void {
   // The form of a private key reveals it.
-  if (known.has(secret) || known.size >= MOST || secret.length > LONGEST || secret.startsWith('-----BEGIN')) return;
-  known.add(secret);
-  // `Bearer TOKEN`, and a file with one token on each line.
+  if (known.has(secret) || known.size >= MOST || secret.startsWith('-----BEGIN')) return;
+  // `Bearer TOKEN`, and a file with one token on each line, which can be long.
   if (/\s/.test(secret)) for (const part of secret.split(/\s+/)) rememberSecret(part);
+  if (secret.length > LONGEST) return;
+  known.add(secret);
   const password = URL.parse(secret)?.password ?? '';
   if (password !== '') for (const text of [password, unescaped(password)]) rememberSecret(text);
   if (!isTelling(secret)) return;

@@ -7,7 +7,7 @@ import type { Campaign } from './campaign.ts';
 import type { FlowControlSpec } from './flow-control.ts';
 import { holdText, type Hold } from './hold.ts';
 import type { ManualOrigin } from './manual-plan.ts';
-import type { BodyEdit } from './body-edit.ts';
+import type { BodyEdit } from './carried-message.ts';
 
 export const POLICY_MODES = ['off', 'audit', 'approve', 'enforce'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];

@@ -3,7 +3,7 @@
  * filter would mean everything, so it is refused wherever it enters.
  */
 
-import type { BodyEdit } from './body-edit.ts';
+import type { BodyEdit } from './carried-message.ts';
 import { filterFault } from './filter-value.ts';
 import { FAILURE_FUNCTION_STATES } from './workflow-dlq.ts';
 

@@ -1,12 +1,7 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import type { CarriedMessage } from '../domain/carried-message.ts';
 
-/** `sha256` of an edit. @param content.changed headers that were set, or removed by an empty value */
-export function contentHash(content: {
-  readonly body: Uint8Array;
-  readonly changed?: Readonly<Record<string, string>>;
-}): string {
-  return createHash('sha256')
-    .update(JSON.stringify(content.changed ?? {}))
-    .update(content.body)
-    .digest('hex');
+/** Returns the SHA-256 of what an edit changes. */
+export function contentHash({ body, changed = {} }: CarriedMessage): string {
+  return hash('sha256', Buffer.concat([Buffer.from(JSON.stringify(changed)), body]), 'hex');
 }

@@ -11,7 +11,7 @@ import type { BoardReader } from '#observe/observations/board.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import type { Deploys } from '#automate/ledger/deploys.ts';
 import type { History, LineageHistory } from '#automate/ledger/history.ts';
-import type { BodyEdits, BodyReads } from '#automate/ledger/kept-bodies.ts';
+import type { BodyReads, BodyStore } from '#automate/ledger/kept-bodies.ts';
 import type { RetriggerReads } from '#automate/ledger/operations.ts';
 import type { StatusReads } from '#automate/ledger/ledger.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
@@ -83,7 +83,7 @@ export interface Incidents extends Pick<
 export interface ApiDeps extends ProbeDeps, ReadingPorts {
   readonly clock: Clock;
   readonly board: BoardReader;
-  readonly ledger: LedgerReader & BodyEdits;
+  readonly ledger: LedgerReader & Pick<BodyStore, 'noteEdit'>;
   /** @param ledger view of the ledger; default: one of its own */
   policies(ledger?: StatusReads): Promise<readonly PolicyStatus[]>;
   /** Engine, for operators' commands. A decision may wait while the engine is replaced; a pause never waits. */

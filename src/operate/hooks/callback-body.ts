@@ -1,33 +1,23 @@
 /** Body and headers of the message in a failure callback, if they are certainly those of the message. */
 import { z } from 'zod';
-import type { BodyLack, DeadLetter } from '#foundation/domain/dead-letter.ts';
-import type { KeptBody } from '#automate/ledger/kept-bodies.ts';
-
-const name = z.string().min(1).max(1_024).optional();
+import type { CarriedMessage } from '#foundation/domain/carried-message.ts';
+import type { BodyLack } from '#foundation/domain/dead-letter.ts';
 
 const message = z.object({
   url: z.string().min(1).max(8_192),
   method: z.string().regex(/^[A-Z]{1,32}$/),
   sourceHeader: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
   sourceBody: z.string(),
-  topicName: name,
-  endpointName: name,
-  scheduleId: name,
-  maxRetries: z.int().min(0).optional(),
 });
 
 /** Mark that the service writes in place of a redacted value. */
 const REDACTED = /^REDACTED:[0-9a-f]{64}$/i;
 
-/** @returns the body; or why it cannot be kept, and its length (0 if unknown) */
-export function sentBody(
-  callback: unknown,
-  { account, dlqId, messageId, learnedAt: at }: DeadLetter,
-  maxBytes: number,
-): KeptBody | { readonly lack: BodyLack; readonly size: number } {
+/** @returns the message; or why its body cannot be kept, and its length (0 if unknown) */
+export function sentMessage(callback: unknown): CarriedMessage | { readonly lack: BodyLack; readonly size: number } {
   const read = message.safeParse(callback);
   if (!read.success) return { lack: 'incomplete', size: 0 };
-  const { url, method, sourceHeader, sourceBody, topicName, endpointName, ...rest } = read.data;
+  const { url, method, sourceHeader, sourceBody } = read.data;
   const headers = Object.fromEntries(Object.entries(sourceHeader).map(([header, value]) => [header, [value].flat()]));
   const body = Buffer.from(sourceBody, 'base64');
   const size = body.length;
@@ -38,8 +28,5 @@ export function sentBody(
   if (body.toString('base64') !== sourceBody) return { lack: 'incomplete', size: 0 };
   const [, length] = Object.entries(headers).find(([header]) => header.toLowerCase() === 'content-length') ?? [];
   if (length?.some((value) => Number(value) !== size)) return { lack: 'length', size };
-  if (size > maxBytes) return { lack: 'too_large', size };
-  const { scheduleId, maxRetries } = rest;
-  const of = { urlGroup: topicName, endpoint: endpointName, scheduleId, maxRetries };
-  return { account, dlqId, messageId, url, method, headers, body, ...of, at };
+  return { url, method, headers, body };
 }

@@ -8,8 +8,7 @@ import { z } from 'zod';
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import { labelsIn } from '#foundation/domain/labels.ts';
 import { bareUrl, type DeadLetter } from '#foundation/domain/dead-letter.ts';
-import type { BodyKeeper } from '#automate/ledger/kept-bodies.ts';
-import { sentBody } from './callback-body.ts';
+import { sentMessage } from './callback-body.ts';
 import { malformed } from './hook-json.ts';
 import type { HookDeps } from './hook-deps.ts';
 
@@ -45,8 +44,6 @@ export interface CallbackRequest {
   readonly headerPrefix: string;
   readonly headers: IncomingHttpHeaders;
   readonly value: unknown;
-  /** Absent if the account keeps no bodies. */
-  readonly bodies?: BodyKeeper;
 }
 
 /**
@@ -60,7 +57,7 @@ export async function takeCallback(deps: HookDeps, request: CallbackRequest): Pr
   const told = dlqId === undefined ? undefined : deadLetterOf(read.data, dlqId, request, deps.clock.now());
   // Canaries trigger no policy and are no incident.
   const deadLetter = told?.labels.includes(CANARY_LABEL) === true ? undefined : told;
-  if (deadLetter !== undefined) await store(deps, deadLetter, request);
+  if (deadLetter !== undefined) await store(deps, deadLetter, request.value);
   deps.events.emit({
     type: 'callback.received',
     account: request.account,
@@ -71,14 +68,11 @@ export async function takeCallback(deps: HookDeps, request: CallbackRequest): Pr
 }
 
 /** Stores a dead letter and its body in one durable step. */
-async function store(
-  { ledger, events }: HookDeps,
-  deadLetter: DeadLetter,
-  { bodies, value }: CallbackRequest,
-): Promise<void> {
-  const body = bodies?.pack(sentBody(value, deadLetter, bodies.maxBytes), deadLetter.learnedAt);
+async function store({ ledger, events, bodies }: HookDeps, deadLetter: DeadLetter, value: unknown): Promise<void> {
+  const { account, dlqId } = deadLetter;
+  const { settings, pack } = bodies();
+  const body = settings.has(account) ? pack(account, dlqId, sentMessage(value)) : undefined;
   const { isNewBody, dropped } = await ledger.noteDeadLetter(deadLetter, body);
-  const { account } = deadLetter;
   if (isNewBody) events.emit({ type: 'body.received', account, lack: body?.lack, problem: body?.problem });
   if (dropped > 0) events.emit({ type: 'bodies.dropped', account, reason: 'total', count: dropped });
 }

@@ -3,6 +3,7 @@ import type { Trigger } from '#foundation/domain/plan.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
+import type { KeptBodies } from '#automate/ledger/kept-bodies.ts';
 import type { DeployInbox } from '#automate/ledger/deploys.ts';
 import type { SignalInbox } from '#automate/ledger/signals.ts';
 import type { CanaryInbox } from '#observe/canary/inbox.ts';
@@ -10,6 +11,7 @@ import type { ListenerSecurity } from '../http/listener-security.ts';
 
 export interface HookDeps {
   readonly ledger: SignalInbox & DeployInbox;
+  readonly bodies: () => Pick<KeptBodies, 'settings' | 'pack'>;
   /** Names of the accounts. */
   accounts(): readonly string[];
   /**

@@ -8,7 +8,6 @@ import type { HookRefusal } from '#foundation/events/events.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { ListenAddress } from '#foundation/settings/listen-address.ts';
-import type { BodyKeeper } from '#automate/ledger/kept-bodies.ts';
 import { takeAlerts } from './alert-hook.ts';
 import { SignInLimit } from '../http/sign-in-limit.ts';
 import { requireBearer } from '../http/bearer.ts';
@@ -46,8 +45,6 @@ export interface CallbackHook {
   /** Prefix of the service's own headers. */
   readonly headerPrefix: string;
   readonly maxBodyBytes: number;
-  /** Absent if the account keeps no bodies of dead letters. */
-  readonly bodies?: BodyKeeper;
 }
 
 /** Limit of a notification: a thousand alerts of long rules are 1.5 MB. */
@@ -106,7 +103,7 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
         },
       });
     }
-    for (const [account, { token, signature, headerPrefix, maxBodyBytes, bodies }] of callbacks) {
+    for (const [account, { token, signature, headerPrefix, maxBodyBytes }] of callbacks) {
       const verify = signature && createSignatureCheck(signature, clock);
       found.set(`/hooks/callbacks/${account}`, {
         hook: 'callbacks',
@@ -116,7 +113,7 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
           await requireToken(asked, token);
           const { bytes, value } = await read(asked, maxBodyBytes);
           const taken = verify?.({ signature: one(headers[`${headerPrefix}-Signature`.toLowerCase()]), body: bytes });
-          const deadLetter = await takeCallback(deps, { account, headerPrefix, headers, value, bodies });
+          const deadLetter = await takeCallback(deps, { account, headerPrefix, headers, value });
           if (deadLetter !== undefined) await gathering.add(deadLetter);
           taken?.();
         },

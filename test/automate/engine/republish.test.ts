@@ -27,8 +27,8 @@ function dead(policies: readonly Policy[] = [republish()], unkept: readonly stri
         ids.map((id) => [id, unkept.includes(id) ? { reason: 'no body is kept' } : { size: 4, until: Infinity }]),
       ),
   };
-  const read = async (account: string, dlqId: string) => ({
-    kept: { account, dlqId, messageId: 'm', url: HOOK, method: 'POST', headers: {}, body: Buffer.from(dlqId), at: 0 },
+  const read = async (_account: string, dlqId: string) => ({
+    kept: { url: HOOK, method: 'POST', headers: {}, body: Buffer.from(dlqId) },
   });
   const restart = w.restart.bind(w);
   w.restart = (over) => {

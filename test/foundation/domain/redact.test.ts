@@ -14,6 +14,12 @@ test('a kept text hides a credential that is learned later', () => {
   expect(redactData({ text }).text).toContain(MASK);
 });
 
+test.each([2, 100])('each line of a file of %i keys is hidden', (count) => {
+  const keys = Array.from({ length: count }, (_, index) => `${count}-${index}-key-`.padEnd(64, 'a1b2'));
+  rememberSecret(keys.join('\n'));
+  for (const key of keys) expect(redact(`before ${key} after`)).toBe('before [secret] after');
+});
+
 describe('redact', () => {
   test.each([
     ['https://a.example/x?token=s#f', 'https://a.example/x'],

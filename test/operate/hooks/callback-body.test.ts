@@ -2,16 +2,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
-import { createBodyKeeper } from '#storage/kept-bodies.ts';
-import { BODY, failureCallback, hookWorld, NOW, QUERY } from './hook-world.ts';
+import { BODY, failureCallback, hookWorld, QUERY } from './hook-world.ts';
 
 const MAX = 1_024;
-const keeper = createBodyKeeper({ keep: 60_000, maxBytes: MAX, maxTotal: 1_048_576 });
+const limits = { keep: 60_000, maxBytes: MAX, maxTotal: 1_048_576 };
 const MARK = `REDACTED:${createHash('sha256').update('x').digest('hex')}`;
 const base64 = (bytes: string | Uint8Array): string => Buffer.from(bytes).toString('base64');
 
 async function kept(overrides: Readonly<Record<string, unknown>>) {
-  const w = await hookWorld({ callbacks: { bodies: keeper } });
+  const w = await hookWorld({ bodies: limits });
   expect((await w.callback(failureCallback(overrides))).status).toBe(202);
   // The dead letter is stored in any case.
   expect(w.deadLetters).toHaveLength(1);
@@ -30,20 +29,12 @@ async function kept(overrides: Readonly<Record<string, unknown>>) {
 
 test('a body is kept with headers, complete URL and what the callback says about the message', async () => {
   const { facts, head, body, events } = await kept({ endpointName: 'first', scheduleId: 'scd-1' });
-  expect(facts).toEqual({ size: BODY.length, expiresAt: NOW + 60_000, maxTotal: 1_048_576 });
+  expect(facts).toEqual({ size: BODY.length, limits });
   expect(body?.toString()).toBe(BODY);
   expect(head).toEqual({
-    account: 'production',
-    dlqId: 'dlq-1',
-    messageId: 'msg-1',
     url: `https://user:pass@app.example.com/orders?api_key=${QUERY}#x`,
     method: 'POST',
     headers: { 'Svc-Label': ['billing, email'], Authorization: [`Bearer ${BODY}`] },
-    urlGroup: 'newsletter',
-    endpoint: 'first',
-    scheduleId: 'scd-1',
-    maxRetries: 3,
-    at: NOW,
   });
   expect(events).toEqual([{ type: 'body.received', account: 'production', lack: undefined, problem: undefined }]);
 });
@@ -92,7 +83,7 @@ test.each<[string, string, Readonly<Record<string, unknown>>, number]>([
   ['without a URL', 'incomplete', { url: undefined }, 0],
 ])('a body %s is not kept: %s', async (_what, lack, overrides, size) => {
   const { w, facts, body, events } = await kept(overrides);
-  expect(facts).toEqual({ lack, size, expiresAt: NOW + 60_000, maxTotal: 1_048_576 });
+  expect(facts).toEqual({ lack, size, limits });
   expect(body).toBeUndefined();
   expect(events).toMatchObject([{ account: 'production', lack }]);
   // A publisher redacts on purpose.
@@ -109,7 +100,7 @@ describe('no body', () => {
   });
 
   test('of a callback that is no dead letter, and of a canary', async () => {
-    const w = await hookWorld({ callbacks: { bodies: keeper } });
+    const w = await hookWorld({ bodies: limits });
     await w.callback(failureCallback({ dlqId: undefined }));
     await w.callback(failureCallback({ sourceHeader: { 'Svc-Label': CANARY_LABEL } }));
     expect(w.bodies.size).toBe(0);
@@ -122,7 +113,7 @@ describe('no body', () => {
   });
 
   test('is answered before it is stored', async () => {
-    const w = await hookWorld({ callbacks: { bodies: keeper } });
+    const w = await hookWorld({ bodies: limits });
     w.store.isBroken = true;
     expect((await w.callback(failureCallback())).status).toBe(503);
     expect(w.bodies.size).toBe(0);
@@ -133,7 +124,7 @@ describe('no body', () => {
   });
 
   test('is in the log, an event or an answer', async () => {
-    const w = await hookWorld({ callbacks: { bodies: keeper } });
+    const w = await hookWorld({ bodies: limits });
     const answers = [
       await w.callback(failureCallback()),
       await w.callback(failureCallback({ dlqId: 'dlq-2', sourceBody: `${base64(BODY)}!` })),

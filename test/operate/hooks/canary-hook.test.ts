@@ -12,6 +12,7 @@ import { bodyOf, codeOf, CODE_HEADER, type Purpose } from '#observe/canary/messa
 import { startHooks } from '#operate/hooks/hooks.ts';
 import { createCanaryStore } from '#storage/canary-store.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
+import { createKeptBodies } from '#automate/ledger/kept-bodies.ts';
 import { NOW, SIGNING_KEY, signed } from './hook-world.ts';
 
 const HOME = { account: 'production', canary: 'home' };
@@ -33,6 +34,7 @@ async function canaryWorld(options: { readonly signs?: boolean } = {}) {
       events,
       logger: createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } }),
       ledger: { noteAlert: unused, noteDeadLetter: unused, recordTrigger: unused, recordDeploy: unused },
+      bodies: () => createKeptBodies(new Map(), clock),
       accounts: () => [],
       policies: () => [],
       run: unused,

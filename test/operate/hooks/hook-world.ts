@@ -8,7 +8,7 @@ import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import type { NewBody } from '#automate/ledger/kept-bodies.ts';
+import { createKeptBodies, type BodySettings, type NewBody } from '#automate/ledger/kept-bodies.ts';
 import { startHooks, type CallbackHook, type Hooks } from '#operate/hooks/hooks.ts';
 import type { HookDeps } from '#operate/hooks/hook-deps.ts';
 import { ask, type Answer, type Ask } from '../http/world.ts';
@@ -25,6 +25,8 @@ interface HookWorldOptions {
   readonly policies?: ReturnType<HookDeps['policies']>;
   readonly amToken?: Secret;
   readonly callbacks?: Partial<CallbackHook>;
+  /** Of the account `production`. */
+  readonly bodies?: BodySettings;
   readonly deploy?: Hooks['deploy'];
   readonly withoutAccount?: readonly string[];
 }
@@ -92,6 +94,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
       events,
       logger,
       ledger,
+      bodies: () => createKeptBodies(new Map(options.bodies && [['production', options.bodies]]), clock),
       accounts: () => ['production', 'staging'],
       policies: () => policies,
       run: (policy, trigger) => void runs.push(`${policy} ${trigger.kind} ${'key' in trigger ? trigger.key : ''}`),

@@ -61,7 +61,7 @@ const campaignOf = (of: typeof a): Campaign => ({
 });
 
 const LETTER = { account: 'a', dlqId: 'dlq-9', messageId: 'm', learnedAt: NOW, labels: [] };
-const BODY = { expiresAt: NOW + 9, size: 1, content: Uint8Array.of(1), maxTotal: 9 };
+const BODY = { size: 1, content: Uint8Array.of(1), limits: { keep: 9, maxTotal: 9 } };
 
 /** Everything that a write may change. */
 const CONTENT = [

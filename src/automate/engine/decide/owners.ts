@@ -9,7 +9,6 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { missedFilter } from '../../guardrails/read-guards.ts';
 import type { MessagePolicy, Policy, RepublishPolicy, WorkflowDlqPolicy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
-import { bodiesOf } from './bodies.ts';
 
 export interface Owners {
   /** Returns the name of the policy of higher precedence than `policy` that selects an entry, as a function. */
@@ -86,9 +85,10 @@ export async function messageOwner(
   const others = (own === -1 ? all : all.slice(0, own)).filter(({ when }) => isDelete || !('byHand' in when));
   if (policy.manual !== undefined || others.length === 0) return () => undefined;
   const now = deps.clock.now();
-  const kept = await bodiesOf(policy.account, entries, deps);
+  const ids = entries.map(({ dlqId }) => dlqId);
+  const kept = await deps.bodies?.states(policy.account, ids, deps.ledger);
   return (deadLetter) => {
-    const body = kept.get(deadLetter.dlqId);
+    const body = kept?.get(deadLetter.dlqId);
     if (body === undefined || 'reason' in body) return undefined;
     const attempts = newestStamp(deadLetter.labels)?.attempt ?? 0;
     return others.find(

@@ -6,7 +6,6 @@ import type { RepublishProposal } from '#foundation/domain/plan.ts';
 import { failureCause } from '#foundation/domain/reason.ts';
 import type { RepublishPolicy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
-import { bodiesOf } from './bodies.ts';
 import { campaignsOf } from './campaigns.ts';
 import { candidates } from './candidates.ts';
 import { capsOf } from './caps.ts';
@@ -41,11 +40,12 @@ export async function decideRepublish(
   const campaigns = await campaignsOf(policy, deps);
   const caps = await capsOf(policy, deps);
   const ownerOf = await messageOwner(policy, open, deps);
-  const bodies = await bodiesOf(account, open, deps);
+  const ids = open.map(({ dlqId }) => dlqId);
+  const bodies = await deps.bodies?.states(account, ids, deps.ledger);
   const repeated = await repeatedSchedules(policy, open, context, deps);
   const unpublishable = ({ dlqId, deadLetter }: LetterEntry): string | undefined => {
     const { createdAt, learnedAt, scheduleId, url } = deadLetter;
-    const body = bodies.get(dlqId);
+    const body = bodies?.get(dlqId);
     if (body === undefined || 'reason' in body) return body?.reason ?? 'no body is kept';
     if (url === undefined) return 'its destination is unknown';
     if ((createdAt ?? learnedAt) < (policy.action.notBefore ?? -Infinity)) return 'created before action.notBefore';
@@ -80,7 +80,7 @@ export async function decideRepublish(
   const retention = deps.accounts.get(account)?.dlqRetentionMs;
   const propose = (entry: LetterEntry): RepublishProposal => {
     const { dlqId, workflowRunId: messageId, workflowUrl: url, createdAt: failedAt, responseStatus: status } = entry;
-    const body = bodies.get(dlqId)!;
+    const body = bodies?.get(dlqId);
     const { retries } = policy.action;
     return {
       policy: policy.name,
@@ -100,7 +100,7 @@ export async function decideRepublish(
       lineage: known.lineage(entry),
       attempt: known.attempts(entry) + 1,
       retries,
-      size: edit?.size ?? ('size' in body ? body.size : 0),
+      size: edit?.size ?? (body !== undefined && 'size' in body ? body.size : 0),
       edit,
     };
   };
