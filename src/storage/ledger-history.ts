@@ -119,22 +119,8 @@ export function createHistory({ database }: Journal): History {
     const whole = isCut ? steps.filter((row) => row !== last) : steps;
     return whole.map((row) => ({
       ...row,
-      outcomes: (byStep.get(`${row.campaign} ${row.step}`) ?? []).map(({ at, outcome, count }) => ({
-        at,
-        outcome,
-        count,
-      })),
+      outcomes: (byStep.get(`${row.campaign} ${row.step}`) ?? []).map(({ campaign: _c, step: _s, ...rest }) => rest),
     }));
-  }
-
-  function* resumes(account: string, lineages: Iterable<string>): Work<ReadonlyMap<string, readonly Resume[]>> {
-    const found = yield* rowsOf<Resume & { readonly lineage: string }>('resumes', account, [...lineages]);
-    return Map.groupBy(found, ({ lineage }) => lineage);
-  }
-
-  function* resumedFrom(account: string, runIds: Iterable<string>): Work<ReadonlyMap<string, string>> {
-    const rows = yield* rowsOf('resumedRuns', account, [...runIds]);
-    return new Map(rows.map((row) => [String(row['new_run_id']), String(row['subject'])]));
   }
 
   return {
@@ -142,8 +128,14 @@ export function createHistory({ database }: Journal): History {
     histories: async (account, lineages) => database.read(histories(account, lineages)),
     lineagesOfRuns: async (account, runIds) => database.read(lineagesOfRuns(account, runIds)),
     stepsOf: (account, campaigns) => database.read(stepsOf(account, campaigns)),
-    resumes: async (account, lineages) => database.read(resumes(account, lineages)),
-    resumedFrom: async (account, runIds) => database.read(resumedFrom(account, runIds)),
+    async resumes(account, lineages) {
+      type Row = Resume & { readonly lineage: string };
+      return Map.groupBy(await database.read(rowsOf<Row>('resumes', account, [...lineages])), ({ lineage }) => lineage);
+    },
+    async resumedFrom(account, runIds) {
+      const rows = await database.read(rowsOf('resumedRuns', account, [...runIds]));
+      return new Map(rows.map((row) => [String(row['new_run_id']), String(row['subject'])]));
+    },
     async actionsOn(account, ids) {
       const wanted = [...ids];
       if (wanted.length === 0) return [];

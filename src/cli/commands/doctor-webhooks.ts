@@ -1,8 +1,9 @@
-/** Checks that receivers of notifications respond, and that the listener for hooks does. */
+/** Checks that receivers of notifications respond, that the listener for hooks does, and the keys of kept bodies. */
 import { readFileSync } from 'node:fs';
 import type { Config } from '#config/config.ts';
 import type { ClientPairFiles } from '#foundation/platform/client-pair.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import { sealKeysOf } from '#foundation/platform/seal.ts';
 import type { CliIo } from '../command.ts';
 import { finding, ok, reach, skippedCheck, type Check, type CheckResult } from './doctor-check.ts';
 
@@ -25,7 +26,7 @@ export async function checkWebhooks(config: Config, isRunning: boolean, io: CliI
   if (receivers.length === 0) {
     checks.push({ check: 'webhook', ...skippedCheck('no notifications are configured') });
   }
-  return [...checks, ...(isRunning ? await checkHooks(config, io) : [])];
+  return [...checks, ...(isRunning ? await checkHooks(config, io) : []), ...checkBodyKeys(config)];
 }
 
 async function checkReceiver({ url, urlFile, ...files }: Receiver, io: CliIo): Promise<CheckResult> {
@@ -64,4 +65,20 @@ export function localHost(host: string): string {
   if (host === '' || host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
+}
+
+function checkBodyKeys({ accounts }: Config): readonly Check[] {
+  return accounts.flatMap(({ name, deadLetters: { bodies } }) =>
+    bodies === undefined ? [] : [{ check: 'bodies', subject: name, ...checkKeyFile(bodies.keyFile) }],
+  );
+}
+
+/** A file that cannot be used is a problem of the configuration. */
+function checkKeyFile(file: string | undefined): CheckResult {
+  if (file === undefined) {
+    const fix = 'set keyFile to a file with the output of: openssl rand -hex 32';
+    return finding('bodies and headers of messages are stored in clear', fix);
+  }
+  const [first, ...older] = sealKeysOf(readFileSync(file, 'utf8')).map(({ id }) => id);
+  return ok([`sealed with key ${first}`, ...older.map((id) => `also opens ${id}`)].join(', '));
 }

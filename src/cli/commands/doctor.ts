@@ -44,13 +44,7 @@ async function allChecks(call: Call): Promise<readonly Check[]> {
     ...(running === undefined ? [] : await checkScrape(running, config, io)),
     ...(prometheus === undefined ? [] : await checkPrometheus(prometheus, config, io)),
     ...(config === undefined ? [] : await checkStorage(config, running, io)),
-    ...(config === undefined ? [] : await checkBodies(config)),
   ];
-}
-
-async function checkBodies(config: Config): Promise<readonly Check[]> {
-  if (config.accounts.every(({ deadLetters }) => deadLetters.bodies === undefined)) return [];
-  return (await import('./doctor-bodies.ts')).checkBodyKeys(config);
 }
 
 async function checkStorage(config: Config, running: Running | undefined, io: CliIo): Promise<readonly Check[]> {
