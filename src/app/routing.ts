@@ -4,6 +4,7 @@ import { isLeaseLost } from '#foundation/events/store-failure.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { HttpError } from '#operate/http/reply.ts';
 import { OperationError } from '#operate/operations/operation-error.ts';
+import type { StoredCommand } from '#storage/postgres/command-requests.ts';
 import type { Generation } from './generation.ts';
 import type { Peers } from './peers.ts';
 import type { Replica } from './replica.ts';
@@ -18,15 +19,6 @@ class MovedError extends HttpError {
   constructor(account: string) {
     super(503, 'not_run', `Account ${account} has moved to another replica; nothing was run. Try again.`);
   }
-}
-
-interface RoutedCommand {
-  readonly account: string;
-  readonly kind: string;
-  /** Operator, for someone who reads the store. */
-  readonly by: string;
-  /** JSON. */
-  readonly arguments: unknown;
 }
 
 export interface RoutingDeps {
@@ -86,7 +78,7 @@ export class Routing {
    * @param signal ends the wait; aborts the command if it can be aborted
    * @throws {HttpError} if no replica takes the command, or if its outcome is unknown
    */
-  async run<T>(command: RoutedCommand, signal: AbortSignal, local: () => Promise<T>): Promise<T> {
+  async run<T>(command: StoredCommand, signal: AbortSignal, local: () => Promise<T>): Promise<T> {
     const { clock, peers } = this.#deps;
     const until = clock.monotonic() + TAKEN_WITHIN_MS;
     for (;;) {
@@ -113,7 +105,7 @@ export class Routing {
   }
 
   /** Leaves work for the owner of an account, which does it once, soon. */
-  async post(command: Omit<RoutedCommand, 'by'>): Promise<void> {
+  async post(command: Omit<StoredCommand, 'by'>): Promise<void> {
     await this.#deps.peers.requests.post({ ...command, by: '' });
   }
 }
@@ -143,7 +135,7 @@ function explained(error: unknown): unknown {
   return new HttpError(503, 'store_unavailable', `${error.message}. Repeat the command when the store is back.`);
 }
 
-function received({ account }: RoutedCommand, given: Carried): unknown {
+function received({ account }: StoredCommand, given: Carried): unknown {
   switch (given.is) {
     case 'result':
       return given.value;
@@ -158,7 +150,7 @@ function received({ account }: RoutedCommand, given: Carried): unknown {
   }
 }
 
-async function sentTo({ requests }: RoutingDeps['peers'], command: RoutedCommand, signal: AbortSignal, ms: number) {
+async function sentTo({ requests }: RoutingDeps['peers'], command: StoredCommand, signal: AbortSignal, ms: number) {
   try {
     return await requests.send(command, signal, ms);
   } catch (error) {

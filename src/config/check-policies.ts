@@ -46,7 +46,7 @@ export function checkPolicies(lists: readonly PolicyList[], config: Place | unde
       const account = accounts?.get(valueAt(policy, ['account']) ?? '');
       faults.push(...checkExpressions(policy, source, account));
       if (config !== undefined && account !== undefined)
-        faults.push(...neverMatches(policy, account), ...neverTold(policy, config));
+        faults.push(...neverMatches(policy, account), ...neverTold(policy, account, config));
       return faults.map((fault) => ({ source, fault }));
     }),
   );
@@ -218,14 +218,14 @@ function neverMatches(policy: Place, account: Place): Fault[] {
 }
 
 /** Warnings about triggers that need hooks: alerts, and dead messages. */
-function neverTold(policy: Place, config: Place): Fault[] {
+function neverTold(policy: Place, account: Place, config: Place): Fault[] {
   const faults: Fault[] = [];
   const warn = (place: Place | undefined, message: string, help: string): void => {
     if (place !== undefined) faults.push(faultAt(place, { message, help, severity: 'warning' }));
   };
-  const account = valueAt(policy, ['account']) ?? '';
-  const hasCallbacks = placeAt(config, ['hooks', 'callbacks', account]) !== undefined;
-  const addCallbacks = `add hooks.callbacks.${account}`;
+  const name = valueAt(policy, ['account']) ?? '';
+  const hasCallbacks = placeAt(config, ['hooks', 'callbacks', name]) !== undefined;
+  const addCallbacks = `add hooks.callbacks.${name}`;
   if ((placeAt(config, ['hooks', 'alertmanager'])?.entries?.size ?? 0) === 0) {
     warn(placeAt(policy, ['on', 'alert']), 'no trigger: no hook receives alerts', 'add hooks.alertmanager');
     for (const precondition of itemsAt(policy, 'preconditions')) {
@@ -236,13 +236,9 @@ function neverTold(policy: Place, config: Place): Fault[] {
     }
   }
   const type = valueAt(policy, ['action', 'type']);
-  const accounts = itemsAt(config, 'accounts').filter((one) => valueAt(one, ['name']) === account);
-  if (
-    type === 'message-dlq.republish' &&
-    accounts.every((one) => placeAt(one, ['deadLetters', 'bodies']) === undefined)
-  ) {
+  if (type === 'message-dlq.republish' && placeAt(account, ['deadLetters', 'bodies']) === undefined) {
     const message = 'never acts: the account keeps no bodies of failed messages';
-    warn(placeAt(policy, ['action', 'type']), message, `add deadLetters.bodies to account ${account}`);
+    warn(placeAt(policy, ['action', 'type']), message, `add deadLetters.bodies to account ${name}`);
   }
   if (hasCallbacks) return faults;
   warn(

@@ -5,13 +5,10 @@ import { redact } from '#foundation/domain/redact.ts';
 import type { Excerpt, ConfigProblem } from './problem.ts';
 
 /** Fault between two offsets of a file. */
-export interface Fault {
+export interface Fault
+  extends Pick<ConfigProblem, 'path' | 'message' | 'help'>, Partial<Pick<ConfigProblem, 'severity'>> {
   readonly start: number;
   readonly end: number;
-  readonly path: string;
-  readonly message: string;
-  readonly help?: string;
-  readonly severity?: 'error' | 'warning';
   /** Value that may be a secret. No excerpt shows it. */
   readonly hidden?: { readonly start: number; readonly end: number };
   /** End of the whole subject, if that is more than the marked part. */

@@ -25,9 +25,7 @@ import { readLogTail } from './audit-tail.ts';
 import type { Store } from './sqlite.ts';
 import { sync } from './store-files.ts';
 
-export interface AuditFile extends AuditLog, Disposable {
-  readonly path: string;
-}
+export type AuditFile = AuditLog & Disposable;
 
 /**
  * Opens the audit log. Never throws: without an audit log, the daemon continues to observe and does not act.
@@ -41,7 +39,6 @@ export function openAuditLog(store: Store, clock: Clock, maxBytes = Infinity): A
   } catch (error) {
     const problem = `the audit log is unusable: ${errorMessage(error)}`;
     return {
-      path,
       problem,
       opening: { notes: [] },
       append: () => {
@@ -130,7 +127,6 @@ function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): Audi
   }
 
   return {
-    path,
     problem: undefined,
     opening,
     append,

@@ -57,18 +57,9 @@ export function createRuns({ database, write }: Journal): Runs & Pick<Reports, '
       }, account),
     finishRun: async (run, account, { at, planId, outcome, matched, acted, backlog, detail, stoppedBy }) =>
       write(function* (tell) {
-        const values = [
-          at,
-          outcome,
-          matched ?? null,
-          acted,
-          backlog ?? null,
-          detail ?? null,
-          stoppedBy ?? null,
-          planId ?? null,
-          run,
-        ];
-        const policy = String((yield* get(UPDATE, ...values))?.['policy']);
+        const counts = [matched ?? null, acted, backlog ?? null];
+        const texts = [detail ?? null, stoppedBy ?? null, planId ?? null];
+        const policy = String((yield* get(UPDATE, at, outcome, ...counts, ...texts, run))?.['policy']);
         yield* tell({ type: 'run.finished', policy, account, run, outcome, acted, matched, backlog });
       }, account),
     async lastStops(guard, since) {

@@ -13,7 +13,7 @@ import type { Store } from './sqlite.ts';
 const SELECT = 'SELECT record FROM notifications ORDER BY key';
 const PUT =
   'INSERT INTO notifications (key, record) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET record = excluded.record';
-const SELECT_QUEUE = 'SELECT uuid, receiver, record FROM notification_queue ORDER BY id';
+const SELECT_QUEUE = 'SELECT uuid AS id, receiver, record FROM notification_queue ORDER BY notification_queue.id';
 const PUT_QUEUED = `INSERT INTO notification_queue (uuid, receiver, record) VALUES (?, ?, ?)
   ON CONFLICT (uuid) DO UPDATE SET receiver = excluded.receiver, record = excluded.record`;
 const SELECT_REPLICAS = 'SELECT name FROM replicas';
@@ -73,13 +73,8 @@ export function createNotificationStore(
 
 function* read(isWanted: (notification: Notification) => boolean): Work<StoredNotifications> {
   const notifications = yield* records<KeptNotification>(SELECT);
-  const queue = (yield* all(SELECT_QUEUE)).map((row) => {
-    return {
-      id: String(row['uuid']),
-      receiver: String(row['receiver']),
-      kept: JSON.parse(String(row['record'])) as KeptNotification,
-    };
-  });
+  const rows = yield* all<Readonly<Record<'id' | 'receiver' | 'record', string>>>(SELECT_QUEUE);
+  const queue = rows.map(({ record, ...row }) => ({ ...row, kept: JSON.parse(record) as KeptNotification }));
   return {
     notifications: notifications.filter(({ notification }) => isWanted(notification)),
     queue: queue.filter(({ kept }) => isWanted(kept.notification)),

@@ -30,7 +30,7 @@ test.each([
   expect(ledger.mustBeAdopted).toBeUndefined();
   expect((await ledger.claims('production', ['first'])).has('first')).toBe(true);
   expect((await ledger.claims('production', ['second'])).has('second')).toBe(expected.claimed);
-  const records = await Array.fromAsync(readAudit(audit.path));
+  const records = await Array.fromAsync(readAudit(auditPathOf(path)));
   const [, , , ...told] = records.map(({ type }) => type);
   expect(told).toEqual([...expected.told, 'store.opened']);
   expect(await audit.verify()).not.toHaveProperty('finding');

@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { mayNameCredential } from '#foundation/domain/credential-names.ts';
+import { unescaped } from '#foundation/domain/known-secrets.ts';
 
 /** Header fields: `header`, `responseHeader`, and any other name that ends so. */
 const HEADERS = /headers?$/i;
@@ -51,16 +52,8 @@ function redactUrl(text: string): string {
   return text
     .replace(/^(\s*https?:[/\\]*)([^/\\?#]*)@/i, (_all, start: string, user: string) => `${start}${redacted(user)}@`)
     .replace(/([?&#;])([^?=&#;]*)=([^&#;]*)/g, (all, start: string, name: string, value: string) =>
-      value !== '' && mayNameCredential(decoded(name)) ? `${start}${name}=${redacted(value)}` : all,
+      value !== '' && mayNameCredential(unescaped(name)) ? `${start}${name}=${redacted(value)}` : all,
     );
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function redacted(value: string): string {

@@ -106,7 +106,7 @@ export function createKeptBodies(settings: ReadonlyMap<string, BodySettings>, cl
   }
 
   return {
-    /** Of the accounts that keep bodies. */
+    /** Settings of the accounts that keep bodies. */
     settings,
     /** Makes a message ready for the store. @param found the message; or the reason why it cannot be kept */
     pack(account: string, dlqId: string, found: CarriedMessage | Pick<NewBody, 'size' | 'lack'>): NewBody {

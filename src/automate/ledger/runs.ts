@@ -1,5 +1,6 @@
 /** Runs of policies, and the state that a policy keeps between runs. */
 import type { Plan, RunOutcome } from '#foundation/domain/plan.ts';
+import type { RunRecord } from './reports.ts';
 
 /** Storage of runs. */
 export interface Runs {
@@ -7,15 +8,8 @@ export interface Runs {
   finishRun(
     runId: number,
     account: string,
-    result: {
-      readonly at: number;
-      /** Id of the stored plan, if it is known only now. */
-      readonly planId?: string;
+    result: Pick<RunRecord, 'at' | 'planId' | 'matched' | 'acted' | 'backlog' | 'detail'> & {
       readonly outcome: RunOutcome;
-      readonly matched?: number;
-      readonly acted: number;
-      readonly backlog?: number;
-      readonly detail?: string;
       /** Guard that stopped the run. */
       readonly stoppedBy?: string;
     },

@@ -37,11 +37,13 @@ export type DestinationState = (typeof DESTINATION_STATES)[number];
 
 /** Ended attempts of one minute. Times are epoch milliseconds. */
 export interface AttemptMinute {
+  /** Start of the minute, in the entries' own time. */
   readonly minute: number;
   readonly delivered: number;
   readonly failed: number;
   /** First failed attempt; Infinity if none failed. */
   readonly failedFrom: number;
+  /** Number of messages that finally failed. */
   readonly lost: number;
 }
 

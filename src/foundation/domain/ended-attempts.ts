@@ -1,18 +1,11 @@
+import type { AttemptMinute } from './destination-state.ts';
 import type { Stamp } from './lineage.ts';
 import type { LogEntry } from './log-entry.ts';
 
 /** Delivery attempts to one host that ended in one minute, from the service's log. */
-export interface EndedAttempts {
+export interface EndedAttempts extends AttemptMinute {
   /** Host, with its port if it is not the scheme's default. */
   readonly host: string;
-  /** Epoch milliseconds of the start of the minute, in the entries' own time. */
-  readonly minute: number;
-  readonly delivered: number;
-  readonly failed: number;
-  /** Epoch milliseconds of the first failed attempt; Infinity if none failed. */
-  readonly failedFrom: number;
-  /** Number of messages that finally failed. */
-  readonly lost: number;
   /** Failed attempts by reason: `HTTP 503`, `timeout`, … */
   readonly reasons: ReadonlyMap<string, number>;
 }

@@ -59,7 +59,8 @@ export function countSecrets(): number {
   return known.size;
 }
 
-function unescaped(text: string): string {
+/** Returns a text without percent encoding, or as it is if its encoding is invalid. */
+export function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -43,12 +43,9 @@ export interface CounterValue {
   readonly value: number;
 }
 
-export interface HistogramValue {
+export interface HistogramValue extends Omit<HistogramIncrement, 'metric' | 'exemplars'> {
   /** Name as stored. */
   readonly metric: string;
-  readonly labels: readonly string[];
-  readonly buckets: readonly number[];
-  readonly sum: number;
 }
 
 /** Increases of one commit. */

@@ -94,7 +94,7 @@ test.each<[string, string, Readonly<Record<string, unknown>>, number]>([
 describe('no body', () => {
   test('of an account that keeps none', async () => {
     const w = await hookWorld();
-    await w.callback(failureCallback());
+    expect((await w.callback(failureCallback())).status).toBe(202);
     expect(w.bodies.size).toBe(0);
     expect(w.said.some(({ type }) => type === 'body.received')).toBe(false);
   });
