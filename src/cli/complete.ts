@@ -14,7 +14,8 @@ import {
   type NameSource,
   type OptionValues,
 } from './command.ts';
-import { exchange, isRecord } from './daemon-exchange.ts';
+import { isRecord } from '#foundation/domain/is-record.ts';
+import { exchange } from './daemon-exchange.ts';
 import { findDaemon } from './daemon-option.ts';
 import { ALL_COMMANDS, namedCommand } from './help.ts';
 

@@ -1,4 +1,5 @@
 /** One request to the running daemon, over its unix socket or its address, and its JSON response. */
+import { isRecord } from '#foundation/domain/is-record.ts';
 import { userInfo } from 'node:os';
 import http, { type ClientRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { LOCAL_USER_HEADER } from '#foundation/platform/socket-path.ts';
@@ -103,10 +104,6 @@ export function isNobodyThere(error: unknown): boolean {
 
 export function daemonPlace(call: DaemonCall): string {
   return 'socketPath' in call ? call.socketPath : call.url.origin;
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Sends a request and returns its response, whatever it is. @throws {CommandError} if no daemon responds */

@@ -3,6 +3,7 @@
  * itself uses. The hash has no salt, so entries can be compared with each other, with a known key, and with values that
  * the service redacted. The hash of a guessable password can therefore be guessed. Bodies are not redacted.
  */
+import { isRecord } from '#foundation/domain/is-record.ts';
 import { createHash } from 'node:crypto';
 import { mayNameCredential } from '#foundation/domain/credential-names.ts';
 import { unescaped } from '#foundation/domain/known-secrets.ts';
@@ -24,16 +25,16 @@ export function redactCredentials(row: Row): Row {
 function field(name: string, value: unknown): unknown {
   if (mayNameCredential(name)) return redactAll(value);
   // Headers that are not a mapping of names to values cannot be classified, so all of them are redacted.
-  if (HEADERS.test(name)) return isObject(value) ? mapValues(value, header) : redactAll(value);
+  if (HEADERS.test(name)) return isRecord(value) ? mapValues(value, header) : redactAll(value);
   if (Array.isArray(value)) return value.map((item) => field(name, item));
-  if (isObject(value)) return mapValues(value, field);
+  if (isRecord(value)) return mapValues(value, field);
   return typeof value === 'string' ? redactUrl(value) : value;
 }
 
 function header(name: string, value: unknown): unknown {
   if (mayNameCredential(name)) return redactAll(value);
   if (Array.isArray(value)) return value.map((item) => header(name, item));
-  if (isObject(value)) return mapValues(value, header);
+  if (isRecord(value)) return mapValues(value, header);
   if (typeof value !== 'string') return value;
   return CREDENTIAL_VALUE.test(value) ? redacted(value) : redactUrl(value);
 }
@@ -42,7 +43,7 @@ function header(name: string, value: unknown): unknown {
 function redactAll(value: unknown): unknown {
   if (value === null || value === undefined) return value;
   if (Array.isArray(value)) return value.map(redactAll);
-  if (isObject(value)) return mapValues(value, (_name, item) => redactAll(item));
+  if (isRecord(value)) return mapValues(value, (_name, item) => redactAll(item));
   return redacted(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
@@ -63,8 +64,4 @@ function redacted(value: string): string {
 function mapValues(object: Row, map: (name: string, value: unknown) => unknown): Row {
   // `fromEntries` defines its members, so a field named __proto__ stays a field.
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(name, value)]));
-}
-
-function isObject(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@
  * Comparison of two versions of a policy: may the new one do more? A scope has all settings that decide what the policy
  * is allowed to act on, by the direction that makes them narrower. A change that is not provably narrower counts as wider.
  */
+import { isRecord } from '#foundation/domain/is-record.ts';
 
 /** Scope as plain JSON: it is stored across starts of the daemon. */
 export interface PolicyScope {
@@ -39,7 +40,7 @@ export function isNarrower(before: Values, after: Values): boolean {
   if (!known(before) || !known(after)) return false;
   return groups.every((group) => {
     const [old, young] = [before[group], after[group]];
-    if (!isMapping(old) || !isMapping(young)) return false;
+    if (!isRecord(old) || !isRecord(young)) return false;
     const names = new Set([...Object.keys(old), ...Object.keys(young)]);
     return [...names].every((name) => isSound(group, young[name]) && RULES[group](old[name], young[name]));
   });
@@ -62,8 +63,4 @@ function isNumber(value: unknown): value is number {
 
 function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((text) => typeof text === 'string');
-}
-
-function isMapping(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

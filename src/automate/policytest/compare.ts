@@ -2,6 +2,7 @@
  * Comparison of expected and actual values. Texts may contain `*`. Only the listed keys of a mapping are compared;
  * lists are compared completely.
  */
+import { isRecord } from '#foundation/domain/is-record.ts';
 import { matchesGlob } from '#foundation/domain/glob.ts';
 
 export interface Difference {
@@ -26,7 +27,7 @@ export function differences(expected: object, found: Readonly<Record<string, unk
 function compare(expected: unknown, found: unknown, path: string, key: string): Difference[] {
   if (expected === undefined) return [];
   if (Array.isArray(expected) && Array.isArray(found)) return compareLists(expected, found, path, key);
-  if (isMapping(expected) && isMapping(found)) {
+  if (isRecord(expected) && isRecord(found)) {
     if (WHOLE.has(key) && !isSameKeys(expected, found)) return [{ path, expected, found }];
     return Object.entries(expected).flatMap(([inner, value]) =>
       compare(value, found[inner], `${path}.${inner}`, inner),
@@ -66,8 +67,4 @@ function isSame(expected: unknown, found: unknown): boolean {
 
 function isSameKeys(a: object, b: object): boolean {
   return new Set(Object.keys(a)).symmetricDifference(new Set(Object.keys(b))).size === 0;
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,7 @@
 /** Response of any operation as a table. */
+import { isRecord } from '#foundation/domain/is-record.ts';
 import { redactData } from '#foundation/domain/redact.ts';
 import { printable, textTable } from '../output.ts';
-
-type Row = Readonly<Record<string, unknown>>;
 
 /** Longest cell. The other formats have everything. */
 const MAX_CELL = 60;
@@ -10,7 +9,7 @@ const MAX_CELL = 60;
 /** Returns a list, or the list of a page, as a table, and any other record as its fields. */
 export function answerTable(answer: unknown): string {
   const value = redactData(answer);
-  if (!isRow(value)) return Array.isArray(value) ? listTable(value) : `${cell(value)}\n`;
+  if (!isRecord(value)) return Array.isArray(value) ? listTable(value) : `${cell(value)}\n`;
   const fields = Object.entries(value);
   const [list, ...more] = fields.filter(([, inner]) => Array.isArray(inner));
   const others = fields.filter((field) => field !== list && field[1] !== '');
@@ -25,7 +24,7 @@ export function answerTable(answer: unknown): string {
 
 function listTable(rows: readonly unknown[]): string {
   if (rows.length === 0) return 'The list is empty.\n';
-  const records = rows.map((row) => (isRow(row) ? row : { value: row }));
+  const records = rows.map((row) => (isRecord(row) ? row : { value: row }));
   const columns = [...new Set(records.flatMap((row) => Object.keys(row)))];
   return textTable(
     columns,
@@ -37,8 +36,4 @@ function cell(value: unknown): string {
   if (value === undefined || value === null) return '';
   const text = printable(typeof value === 'string' ? value : JSON.stringify(value));
   return text.length <= MAX_CELL ? text : `${text.slice(0, MAX_CELL - 1)}…`;
-}
-
-function isRow(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

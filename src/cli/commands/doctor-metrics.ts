@@ -1,8 +1,9 @@
 /** Checks that the daemon's metrics can be scraped, and that a Prometheus does so. */
+import { isRecord } from '#foundation/domain/is-record.ts';
 import { formatCount } from '#foundation/domain/counted.ts';
 import type { Config } from '#config/config.ts';
 import type { CliIo } from '../command.ts';
-import { exchangeText, isRecord } from '../daemon-exchange.ts';
+import { exchangeText } from '../daemon-exchange.ts';
 import { finding, ok, reach, skippedCheck, type Check, type CheckResult, type Reached } from './doctor-check.ts';
 import type { Running } from './doctor-daemon.ts';
 import { localHost } from './doctor-webhooks.ts';

@@ -1,7 +1,7 @@
 /** Views of responses of the service. Each takes any response, because the service may change. */
+import { isRecord } from '#foundation/domain/is-record.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
 import { CommandError, type Call } from '../command.ts';
-import { isRecord } from '../daemon-exchange.ts';
 import { LIST_FORMATS, printable, textStyle } from '../output.ts';
 import { listTable, type Column } from '#operate/show/text-table.ts';
 import { answerTable } from './api-table.ts';

@@ -1,4 +1,5 @@
 /** Route of the service's operations, by the interface's names. docs/api.md documents it. */
+import { isRecord } from '#foundation/domain/is-record.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
 import { OPERATIONS, operationNamed, type Operation } from '#service/operations.ts';
 import { callOperation } from '../contract/control.ts';
@@ -75,8 +76,7 @@ function named(name: string): Operation {
 async function readKeys({ request }: ApiContext): Promise<Readonly<Record<string, unknown>>> {
   const message = 'The body must be a JSON object with the keys of the operation.';
   const value = await readParsed(request, MAX_BODY_BYTES, message, {});
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Readonly<Record<string, unknown>>;
+  if (isRecord(value)) return value;
   throw new HttpError(400, 'bad_request', message);
 }
 

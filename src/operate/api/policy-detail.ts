@@ -1,7 +1,8 @@
 /** One policy with what happened to it: its runs, its stored plans, what holds it, and the change of its scope. */
+import { isRecord } from '#foundation/domain/is-record.ts';
 import type { PolicyDetail, PolicyVersions } from '../contract/policies.ts';
 import type { ApiDeps } from './api-deps.ts';
-import type { PolicyScopes, ScopeSettings } from './reading-ports.ts';
+import type { PolicyScopes } from './reading-ports.ts';
 import { statusOf, type StatusDeps } from './status.ts';
 import { presentOutages, readStored, runViews } from './stored-status.ts';
 import { storedPlanView } from './stored-plans.ts';
@@ -57,13 +58,9 @@ function versionsOf({ present, atLastRun }: PolicyScopes): PolicyVersions {
 
 /** Returns the paths at which two scopes differ: `atMost.maxPerHour`. */
 function differences(before: unknown, after: unknown, path = ''): string[] {
-  if (!isObject(before) || !isObject(after)) {
+  if (!isRecord(before) || !isRecord(after)) {
     return JSON.stringify(before) === JSON.stringify(after) ? [] : [path];
   }
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys].flatMap((key) => differences(before[key], after[key], path === '' ? key : `${path}.${key}`));
-}
-
-function isObject(value: unknown): value is ScopeSettings {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -61,7 +61,7 @@ export interface DimensionCounts {
 }
 
 /** Scope of a policy: the settings that decide what it is allowed to act on. */
-export type ScopeSettings = Readonly<Record<string, unknown>>;
+type ScopeSettings = Readonly<Record<string, unknown>>;
 
 export interface PolicyScopes {
   readonly present: ScopeSettings;
