@@ -2,6 +2,7 @@
  * Windows of a policy. A window is wall-clock time of its zone: it is shorter when clocks go forward. It is longer, or
  * opens twice, when they go back. A window over midnight belongs to the day on which it opens.
  */
+import { endOfOffset, offsets } from '#foundation/domain/time-zone.ts';
 import type { PolicyWindow } from './policy.ts';
 
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
@@ -51,63 +52,34 @@ function isOpen({ days, from, to, timezone }: PolicyWindow, at: number): boolean
 /** Next opening of a window. Its time can occur twice or never, and a clock change can jump into the window. */
 function nextOpening(window: PolicyWindow, now: number): number {
   const { timezone, from } = window;
+  const offsetAt = offsetsOf(timezone);
+  const second = Math.floor(now / 1_000) * 1_000;
   let best = Infinity;
   // Later days can only find later openings.
   for (let day = -1; day <= LOOK_AHEAD_DAYS && best > now + day * DAY_MS; day++) {
-    const start = now + day * DAY_MS;
-    const offsets = [offsetAt(timezone, start), offsetAt(timezone, start + DAY_MS)] as const;
-    const midnight = Math.floor((start + offsets[0]) / DAY_MS) * DAY_MS;
-    const candidates = offsets
+    const start = second + day * DAY_MS;
+    const [before, after] = [offsetAt(start), offsetAt(start + DAY_MS)];
+    const midnight = Math.floor((start + before) / DAY_MS) * DAY_MS;
+    const candidates = [before, after]
       .flatMap((offset) => [0, DAY_MS].map((later) => midnight + later + from * MINUTE_MS - offset))
       .filter((at) => civil(timezone, at).minute === from % 1_440);
-    if (offsets[0] !== offsets[1]) candidates.push(changeBetween(timezone, start, start + DAY_MS));
+    if (before !== after) candidates.push(endOfOffset(start, offsetAt));
     best = Math.min(best, ...candidates.filter((at) => at > now && isOpen(window, at)));
   }
   return best;
 }
 
-/** Time between two others at which the clocks change. */
-function changeBetween(timezone: string, from: number, to: number): number {
-  const before = offsetAt(timezone, from);
-  let [low, high] = [from, to];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (offsetAt(timezone, middle) === before) low = middle;
-    else high = middle;
-  }
-  return high;
+const zones = new Map<string, (at: number) => number>();
+
+/** Returns the offsets of a time zone. */
+function offsetsOf(timezone: string): (at: number) => number {
+  const known = zones.get(timezone) ?? offsets(timezone);
+  zones.set(timezone, known);
+  return known;
 }
 
-interface Civil {
-  readonly day: number;
-  readonly minute: number;
-  /** Wall clock as if it were UTC, in whole minutes, as epoch milliseconds. */
-  readonly asUtc: number;
-}
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-function civil(timezone: string, at: number): Civil {
-  let format = formats.get(timezone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: timezone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-    });
-    formats.set(timezone, format);
-  }
-  const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
-  const [hour, minute] = [parts.get('hour')!, parts.get('minute')!];
-  const asUtc = Date.UTC(parts.get('year')!, parts.get('month')! - 1, parts.get('day'), hour, minute);
-  return { day: new Date(asUtc).getUTCDay(), minute: hour * 60 + minute, asUtc };
-}
-
-/** Offset of the wall clock from UTC, in milliseconds. */
-function offsetAt(timezone: string, at: number): number {
-  return civil(timezone, at).asUtc - Math.floor(at / MINUTE_MS) * MINUTE_MS;
+/** Day of the week and minute of the day on the wall clock. */
+function civil(timezone: string, at: number): { readonly day: number; readonly minute: number } {
+  const asUtc = at + offsetsOf(timezone)(at);
+  return { day: new Date(asUtc).getUTCDay(), minute: Math.floor(asUtc / MINUTE_MS) % 1_440 };
 }

@@ -7,6 +7,7 @@
  * whose hour is `*` is an interval. It runs at every match of either pass, so the distance of its slots never grows.
  */
 import { createTask, parse } from 'node-cron';
+import { endOfOffset, offsets } from '../domain/time-zone.ts';
 
 export interface CronSlots {
   /** Returns the first slot after `after` (both epoch milliseconds); undefined if none exists within 40 years. */
@@ -65,20 +66,6 @@ function endOfRepeat(from: number, offsetAt: (instant: number) => number): numbe
   return back > 0 ? endOfOffset(from - LONGEST_REPEAT_MS, offsetAt) + back : from;
 }
 
-/** Returns the next change of the zone's offset after `from`, or one day later if it does not change. */
-function endOfOffset(from: number, offsetAt: (instant: number) => number): number {
-  const offset = offsetAt(from);
-  let same = from;
-  let changed = from + DAY_MS;
-  if (offsetAt(changed) === offset) return changed;
-  while (changed - same > SECOND_MS) {
-    const middle = same + Math.floor((changed - same) / 2 / SECOND_MS) * SECOND_MS;
-    if (offsetAt(middle) === offset) same = middle;
-    else changed = middle;
-  }
-  return changed;
-}
-
 interface CivilFields {
   readonly hours: readonly number[];
   readonly minutes: readonly number[];
@@ -128,28 +115,6 @@ function dayMatcher(expression: string): (midnight: number) => boolean {
   return (midnight) => {
     if (last?.midnight !== midnight) last = { midnight, matches: task.match(new Date(midnight)) };
     return last.matches;
-  };
-}
-
-/** Returns local time minus UTC at a time, in milliseconds. */
-function offsets(timezone: string): (instant: number) => number {
-  if (timezone === 'UTC') return () => 0;
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: timezone,
-    calendar: 'gregory',
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  return (instant) => {
-    const part: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
-    for (const { type, value } of format.formatToParts(instant)) part[type] = Number(value);
-    const local = Date.UTC(part.year!, part.month! - 1, part.day, part.hour, part.minute, part.second);
-    return local - Math.floor(instant / SECOND_MS) * SECOND_MS;
   };
 }
 
