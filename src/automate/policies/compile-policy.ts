@@ -18,9 +18,9 @@ import { isOf, isOfRepair, repairWhere, type PolicySettings, type SettingsOf } f
 import { daysOf, minutesOf } from './window.ts';
 
 const MINUTE_MS = 60_000;
-/** Default intervals: repairs run often, since the budget changes slowly. */
 /** Default time for a new version to start everywhere. */
 const AFTER_DEPLOY_MS = 2 * MINUTE_MS;
+/** Default intervals: repairs run often, since the budget changes slowly. */
 const EVERY_MS = {
   'workflow-dlq.resume': 5 * MINUTE_MS,
   'message-dlq.republish': 5 * MINUTE_MS,
@@ -44,15 +44,14 @@ export function compilePolicy(settings: PolicySettings, source: string): Policy 
         flowControlIfAbsent: enabled ? { key, ...flowControl, period: period / 1_000 } : undefined,
       },
       where: whereOf({ ...settings, where: repairWhere(settings) }, source, WORKFLOW_ENTRY),
-      filter: (now) => ({ ...times(select, now), ...filtersOf(select) }),
+      filter: filterOf(select),
       failureFunctionStates: select.failureFunctionState ?? [],
       ramp,
     };
   }
   if (isOf(settings, 'workflow-dlq.delete')) {
     const where = whereOf(settings, source, WORKFLOW_ENTRY);
-    const { action, select } = settings;
-    return { ...base, action, where, filter: (now) => ({ ...times(select, now), ...filtersOf(select) }) };
+    return { ...base, action: settings.action, where, filter: filterOf(settings.select) };
   }
   if (isOf(settings, 'message-dlq.republish') || isOf(settings, 'message-dlq.delete')) {
     const { action, select } = settings;
@@ -67,12 +66,8 @@ export function compilePolicy(settings: PolicySettings, source: string): Policy 
   }
   if (isOf(settings, 'message-dlq.prune')) {
     const { action, select } = settings;
-    const filter = (now: number) => ({
-      ...times(select, now),
-      toDate: now - select.failedBefore,
-      ...filtersOf(select),
-    });
-    return { ...base, action, filter };
+    const filter = filterOf(select);
+    return { ...base, action, filter: (now) => ({ ...filter(now), toDate: now - select.failedBefore }) };
   }
   return { ...base, action: settings.action, where: whereOf(settings, source, ACCOUNT_BUDGET) };
 }
@@ -145,6 +140,10 @@ function limitsOf(settings: PolicySettings): PolicyLimits {
   // A prune lists nothing, so the matched limit is that of one run.
   if ('maxMatched' in limits) return { ...ofDelete, ...limits, minInterval: common.minInterval };
   return { ...ofDelete, ...limits, minInterval: common.minInterval, maxMatched: limits.maxPerRun, onTrip: 'abort' };
+}
+
+function filterOf(select: Parameters<typeof times>[0]) {
+  return (now: number) => ({ ...times(select, now), ...filtersOf(select) });
 }
 
 /**

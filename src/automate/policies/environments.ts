@@ -26,12 +26,10 @@ export interface ExpressionEnvironment<Facts> {
   readonly name: 'workflow-dlq' | 'message-dlq' | 'budget' | 'precondition';
   /** An expression must read at least one of these variables. Without variables, it must call a fact. */
   readonly variables: Readonly<Record<string, Fields>>;
-  /** True if expressions may call facts. */
-  readonly hasFacts: boolean;
   /** Returns the value of a field of a variable. */
   valueOf(facts: Facts, variable: string, field: string): FieldValue;
-  /** Source of the fact functions. */
-  factsOf(facts: Facts): PreconditionFacts | undefined;
+  /** Source of the fact functions; absent if expressions must not call facts. */
+  factsOf?(facts: Facts): PreconditionFacts;
 }
 
 /** Fields of `trigger`, available in every expression: the reason for the run. */
@@ -55,37 +53,28 @@ const BUDGET_FIELDS: Fields = {
   assertedAt: always('google.protobuf.Timestamp'),
 };
 
-const none = (): undefined => undefined;
-
 export const WORKFLOW_ENTRY: ExpressionEnvironment<WorkflowEntryFacts> = {
   name: 'workflow-dlq',
   variables: { entry: ENTRY_FIELDS },
-  hasFacts: false,
   valueOf: (facts, _entry, field) => entryField(facts, field),
-  factsOf: none,
 };
 
 export const DEAD_LETTER: ExpressionEnvironment<DeadLetterFacts> = {
   name: 'message-dlq',
   variables: { entry: DEAD_LETTER_FIELDS },
-  hasFacts: false,
   valueOf: (facts, _entry, field) => deadLetterField(facts, field),
-  factsOf: none,
 };
 
 export const ACCOUNT_BUDGET: ExpressionEnvironment<{ readonly spend: BudgetFacts; readonly budget: KnownBudget }> = {
   name: 'budget',
   variables: { spend: SPEND_FIELDS, budget: BUDGET_FIELDS },
-  hasFacts: false,
   valueOf: (facts, variable, field) => facts[variable as 'spend'][field as 'monthUsd'],
-  factsOf: none,
 };
 
 export const PRECONDITION: ExpressionEnvironment<PreconditionFacts> = {
   name: 'precondition',
   variables: {},
-  hasFacts: true,
-  valueOf: none,
+  valueOf: () => undefined,
   factsOf: (facts) => facts,
 };
 

@@ -11,22 +11,7 @@ export type Evaluate = (text: string) => unknown;
 
 /** Longest window of facts that have one: deliveries are kept for this long. */
 const LONGEST_WINDOW_MS: Readonly<Record<string, number>> = { successRatio: 6 * 3_600_000, sampleSize: 6 * 3_600_000 };
-const OPERATORS: ReadonlySet<string> = new Set([
-  '+',
-  '-',
-  '*',
-  '/',
-  '%',
-  '<',
-  '<=',
-  '>',
-  '>=',
-  '==',
-  '!=',
-  'in',
-  '-_',
-  '!_',
-]);
+const OPERATORS: ReadonlySet<string> = new Set('+ - * / % < <= > >= == != in -_ !_'.split(' '));
 /** Functions without a constant result. */
 const NOT_CONSTANT: ReadonlySet<string> = new Set(
   ['has exists all exists_one map filter re glob'.split(' '), Object.keys(FACT_FUNCTIONS)].flat(),

@@ -52,7 +52,8 @@ interface Scope {
 /** Variables and facts that an expression may read. */
 interface Readable {
   readonly variables: Readonly<Record<string, Fields>>;
-  readonly hasFacts: boolean;
+  /** Absent if the expression must not call facts. */
+  readonly factsOf?: unknown;
 }
 
 /** Name of a canary in an expression. */
@@ -98,9 +99,9 @@ class Walk {
   readonly #hasFacts: boolean;
   readonly #evaluate: Evaluate;
 
-  constructor({ variables, hasFacts }: Readable, evaluate: Evaluate) {
+  constructor({ variables, factsOf }: Readable, evaluate: Evaluate) {
     this.#variables = { ...variables, trigger: TRIGGER_FIELDS };
-    this.#hasFacts = hasFacts;
+    this.#hasFacts = factsOf !== undefined;
     this.#evaluate = evaluate;
   }
 

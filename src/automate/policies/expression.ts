@@ -36,7 +36,8 @@ export function compileExpression<Facts>(
   source: string,
   environment: ExpressionEnvironment<Facts>,
 ): CompiledExpression<Facts> | RefusedExpression {
-  const language = languageOf(environment);
+  const language = languages.get(environment.name) ?? makeLanguage(environment);
+  languages.set(environment.name, language);
   let parsed: ReturnType<Language['environment']['parse']>;
   try {
     parsed = language.environment.parse(source);
@@ -67,7 +68,7 @@ export function compileExpression<Facts>(
     evaluate(facts, trigger) {
       try {
         const values = language.values(facts, trigger);
-        const result = language.asking(environment.factsOf(facts), () => program(values) as unknown);
+        const result = language.asking(environment.factsOf?.(facts), () => program(values) as unknown);
         if (typeof result !== 'boolean') return 'error';
         return result ? 'match' : 'no';
       } catch {
@@ -86,12 +87,6 @@ interface Language {
 }
 
 const languages = new Map<string, Language>();
-
-function languageOf<Facts>(environment: ExpressionEnvironment<Facts>): Language {
-  let language = languages.get(environment.name);
-  if (language === undefined) languages.set(environment.name, (language = makeLanguage(environment)));
-  return language;
-}
 
 function makeLanguage<Facts>(source: ExpressionEnvironment<Facts>): Language {
   const environment = new Environment({ limits: { maxAstNodes: 300, maxDepth: 50 } });
@@ -115,7 +110,7 @@ function makeLanguage<Facts>(source: ExpressionEnvironment<Facts>): Language {
   );
   // An evaluation is synchronous, so no other evaluation can replace this value.
   let asked: PreconditionFacts | undefined;
-  for (const [name, { signature }] of source.hasFacts ? Object.entries(FACT_FUNCTIONS) : []) {
+  for (const [name, { signature }] of source.factsOf !== undefined ? Object.entries(FACT_FUNCTIONS) : []) {
     environment.registerFunction(signature, (first?: string, window?: Duration) => {
       const answer = asked?.[name as keyof PreconditionFacts](first ?? '', window?.valueOf() ?? 0);
       if (answer === undefined || Number.isNaN(answer)) throw new Error(`${name} is unknown`);

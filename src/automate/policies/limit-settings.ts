@@ -6,6 +6,12 @@ const maxPerHour = (fallback: number) =>
   defaulted('Maximum number of actions in a sliding hour.', wholeNumber(1, 100_000), fallback);
 const maxPerDay = (fallback: number) =>
   defaulted('Maximum number of actions in a sliding day.', wholeNumber(1, 1_000_000), fallback);
+const maxMatched = (most: number, fallback: number) =>
+  defaulted(
+    'Maximum number of matched entries. A larger number has the consequence in onTrip.',
+    wholeNumber(1, most),
+    fallback,
+  );
 const minInterval = () =>
   optional(
     'Minimum time between the last action of a run and the first of the next run. Default: none.',
@@ -24,11 +30,7 @@ const probation = () =>
 
 export const repairLimits = () =>
   z.strictObject({
-    maxMatched: defaulted(
-      'Maximum number of matched entries. A larger number has the consequence in onTrip.',
-      wholeNumber(1, 1_000_000),
-      10_000,
-    ),
+    maxMatched: maxMatched(1_000_000, 10_000),
     onTrip: onTrip('approve'),
     maxPerRun: defaulted('Maximum number of actions in one run.', wholeNumber(1, 10_000), 500),
     maxPerHour: maxPerHour(4_000),
@@ -58,11 +60,7 @@ const deleteCaps = () => ({
 
 export const deleteLimits = () =>
   z.strictObject({
-    maxMatched: defaulted(
-      'Maximum number of matched entries. A larger number has the consequence in onTrip.',
-      wholeNumber(1, 100_000),
-      200,
-    ),
+    maxMatched: maxMatched(100_000, 200),
     maxMatchedShare: defaulted(
       'Maximum share of matched entries, 0 to 1, in a known population of at least 25.',
       z.number().check(z.gt(0), z.maximum(1)),

@@ -108,12 +108,6 @@ const repairSettings = <S extends z.ZodMiniType, A extends z.ZodMiniType>(
     ),
   }).check(crossCheck(refineAmplification as never));
 
-const resumeSettings = (keys: Keys) =>
-  repairSettings(keys, { select: workflowDlqSelect(), action: resumeAction(), by: 'workflowUrl' });
-
-const republishSettings = (keys: Keys) =>
-  repairSettings(keys, { select: deadLetterSelect(), action: republishAction(), by: 'url' });
-
 function refineAmplification(
   policy: {
     readonly limits?: { readonly attempts?: { readonly max?: number } };
@@ -132,19 +126,14 @@ function refineAmplification(
   context.addIssue({ code: 'custom', path, message });
 }
 
-const workflowDeleteSettings = (keys: Keys) =>
+const deleteSettings = <S extends z.ZodMiniType, A extends z.ZodMiniType>(
+  keys: Keys,
+  own: { readonly select: S; readonly action: A },
+) =>
   policyOf(keys, true, {
-    select: select(workflowDlqSelect()),
+    select: select(own.select),
     where: described(ENTRY_WHERE, someText),
-    action: action(workflowDeleteAction()),
-    limits: limits(deleteLimits()),
-  });
-
-const messageDeleteSettings = (keys: Keys) =>
-  policyOf(keys, true, {
-    select: select(deadLetterSelect()),
-    where: described(ENTRY_WHERE, someText),
-    action: action(messageDeleteAction()),
+    action: action(own.action),
     limits: limits(deleteLimits()),
   });
 
@@ -172,10 +161,10 @@ export const policySettings = z.lazy(() => {
       ['select', 'resource'],
     ],
     z.union([
-      resumeSettings(keys),
-      workflowDeleteSettings(keys),
-      republishSettings(keys),
-      messageDeleteSettings(keys),
+      repairSettings(keys, { select: workflowDlqSelect(), action: resumeAction(), by: 'workflowUrl' }),
+      deleteSettings(keys, { select: workflowDlqSelect(), action: workflowDeleteAction() }),
+      repairSettings(keys, { select: deadLetterSelect(), action: republishAction(), by: 'url' }),
+      deleteSettings(keys, { select: deadLetterSelect(), action: messageDeleteAction() }),
       pruneSettings(keys),
       budgetRaiseSettings(keys),
     ]),

@@ -22,10 +22,7 @@ export function findsPattern(pattern: string, text: string): boolean {
 
 /** Compiles a pattern once. The cache needs no limit: patterns are literals of loaded policies. */
 function compile(pattern: string): RE2JS {
-  let known = compiled.get(pattern);
-  if (known === undefined) {
-    known = RE2JS.compile(pattern);
-    compiled.set(pattern, known);
-  }
+  const known = compiled.get(pattern) ?? RE2JS.compile(pattern);
+  compiled.set(pattern, known);
   return known;
 }
