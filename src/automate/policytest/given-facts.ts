@@ -28,13 +28,7 @@ export function engineFacts(
 
   function asserted(): BudgetAssertion | undefined {
     const { facts, at } = told();
-    return (
-      facts.budget && {
-        knownUsd: facts.budget.knownUsd,
-        assertedOn: at - facts.budget.assertedAgo,
-        maxAge: facts.budget.maxAge,
-      }
-    );
+    return facts.budget && { ...facts.budget, assertedOn: at - facts.budget.assertedAgo };
   }
 
   function preconditions(trips: ReadonlyMap<string, number>): PreconditionFacts {

@@ -84,6 +84,7 @@ class Scenario {
       compilePolicy(test.mode === undefined ? settings : { ...settings, mode: test.mode }, source),
     );
     const accounts = [...new Set(this.#policies.map(({ account }) => account))];
+    const { dlqRetention: dlqRetentionMs, ...terms } = test.account;
     const service = (this.#service = new FakeService(accounts, clock, events));
     this.#ledger = ledger;
     this.#board = new ObservationBoard(clock);
@@ -96,7 +97,7 @@ class Scenario {
       policies: this.#policies,
       bodies: { states: async (_account, ids) => new Map(ids.map((id) => [id, this.#bodyOf(id)])) },
       settings: test.engine,
-      accounts: new Map(accounts.map((account) => [account, termsOf(test.account)])),
+      accounts: new Map(accounts.map((account) => [account, { ...terms, dlqRetentionMs }])),
       actions: service.actions,
       ledger,
       board: this.#board,
@@ -205,18 +206,14 @@ class Scenario {
 
   async #campaign(one: PolicyTest['given']['campaigns'][number], now: number): Promise<void> {
     const policy = this.#policyOr(one.policy, 'workflow-dlq.resume');
-    const { group, state, step, size, judged, verified, halts, until } = one;
+    const { policy: _policy, until, ...given } = one;
+    const { group, state, judged, verified } = given;
     const of = { policy: policy.name, account: policy.account, group };
     await this.#ledger.changeCampaign(of, () => ({
+      ...given,
       ...of,
       id: '',
-      state,
-      step,
-      size,
       begunAt: now,
-      halts,
-      judged,
-      verified,
       recent: Array.from({ length: Math.min(50, judged) }, (_, index) => index >= judged - verified),
       ...(verified > 0 && state === 'ready' && { verifiedAt: now }),
       ...(until !== undefined && { until: now + until }),
@@ -278,14 +275,6 @@ class Scenario {
     const [first] = this.#policies;
     return this.#policies.find(isResume) ?? { ...first!, name: 'another' };
   }
-}
-
-function termsOf({ mode, dlqRetention, priceUsdPer100kMessages }: PolicyTest['account']) {
-  return {
-    mode,
-    ...(dlqRetention !== undefined && { dlqRetentionMs: dlqRetention }),
-    ...(priceUsdPer100kMessages !== undefined && { priceUsdPer100kMessages }),
-  };
 }
 
 /** Trigger that starts the policy in the daemon. */

@@ -37,14 +37,10 @@ function requestView(request: ActionRequest): object {
   const { operation } = request;
   if (operation === 'update-budget') return { operation, dollars: request.dollars };
   if (isPrune(request)) return { operation, filter: readable(request.filter) };
-  if (operation === 'resume-workflow-dlq') {
-    return { operation, dlqIds: request.dlqIds, overrides: request.overrides };
-  }
-  if (operation === 'publish') {
-    const { dlqIds, retries, labels } = request;
-    return { operation, dlqIds, retries, labels };
-  }
-  return { operation, dlqIds: request.dlqIds };
+  const { dlqIds } = request;
+  if (operation === 'resume-workflow-dlq') return { operation, dlqIds, overrides: request.overrides };
+  if (operation === 'publish') return { operation, dlqIds, retries: request.retries, labels: request.labels };
+  return { operation, dlqIds };
 }
 
 /** Converts times to text. */
