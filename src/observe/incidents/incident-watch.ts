@@ -199,7 +199,7 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
       isRefailed: ({ labels }) => labels.some(isStamp),
       // An invalid row may be any entry.
       completeFrom: dropped > 0 ? Infinity : -Infinity,
-      ...this.#retention(account),
+      retentionMs: this.#retention(account),
       at,
     };
   }
@@ -207,7 +207,7 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
   async #messages(account: string): Promise<DeadLetterReading<DeadLetter>> {
     const at = this.#deps.clock.now();
     const listed = await this.#deps.deadLetters(account, MOST_DEAD_LETTERS);
-    const { retentionMs = Infinity } = this.#retention(account);
+    const retentionMs = this.#retention(account) ?? Infinity;
     // No operation lists the message DLQ. The ledger keeps a dead letter after the service has dropped it.
     const rows = listed.filter(({ learnedAt }) => learnedAt + retentionMs > at).toSorted(byAge);
     this.#deadLetters.set(account, rows);
@@ -221,23 +221,22 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
       isOwn: () => false,
       isRefailed: () => false,
       completeFrom: listed.length < MOST_DEAD_LETTERS ? -Infinity : listed[0]!.learnedAt,
-      ...this.#retention(account),
+      retentionMs: this.#retention(account),
       at,
     };
   }
 
   /** Returns true if a dead letter of a message has expired since the last reading. */
   #hasExpired(account: string): boolean {
-    const { retentionMs } = this.#retention(account);
+    const retentionMs = this.#retention(account);
     const oldest = this.#deadLetters.get(account)?.[0];
     return (
       retentionMs !== undefined && oldest !== undefined && oldest.learnedAt + retentionMs <= this.#deps.clock.now()
     );
   }
 
-  #retention(account: string): { readonly retentionMs?: number } {
-    const retentionMs = this.#deps.accounts.find(({ name }) => name === account)?.dlqRetentionMs;
-    return retentionMs === undefined ? {} : { retentionMs };
+  #retention(account: string): number | undefined {
+    return this.#deps.accounts.find(({ name }) => name === account)?.dlqRetentionMs;
   }
 
   async #takeDestinations(): Promise<void> {

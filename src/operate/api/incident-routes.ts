@@ -1,5 +1,5 @@
 /** Routes of incidents and dead letters. */
-import type { Incident } from '#foundation/domain/incident.ts';
+import type { Acknowledgment, Incident } from '#foundation/domain/incident.ts';
 import { futureTime } from '#foundation/domain/past-time.ts';
 import * as letters from '../contract/dead-letters.ts';
 import * as incidents from '../contract/incidents.ts';
@@ -25,13 +25,8 @@ export const INCIDENT_ROUTES: readonly ApiRoute[] = [
     const { detail } = await fromStore(() => readIncident(deps, findIncident(deps, id), signal));
     return { at: deps.clock.now(), incident: detail };
   }),
-  implement(incidents.acknowledgeIncident, async ({ deps, body, by }) => {
-    const acknowledged = await acknowledge(deps, body.incident, { by, note: body.note });
-    return { incident: incidentView(deps, acknowledged) };
-  }),
-  implement(incidents.snoozeIncident, async ({ deps, body, by }) => {
-    return { incident: incidentView(deps, await snooze(deps, body.incident, body.until, { by, note: body.note })) };
-  }),
+  implement(incidents.acknowledgeIncident, acknowledged),
+  implement(incidents.snoozeIncident, acknowledged),
   implement(letters.searchDeadLetters, ({ deps, query }) => deadLetterList(deps, query)),
   implement(letters.getDeadLetter, async (given) => {
     const { deps, query, id } = given;
@@ -42,32 +37,42 @@ export const INCIDENT_ROUTES: readonly ApiRoute[] = [
   implement(letters.retriggerRun, retrigger),
 ];
 
-/** @throws {HttpError} 404 for an unknown incident, 409 for a resolved one */
+interface Person {
+  readonly by: string;
+  readonly note?: string;
+  /** Makes it a snooze: `deploy`, or a time. */
+  readonly until?: string | undefined;
+}
+
+async function acknowledged({
+  deps,
+  body: { incident, ...given },
+  by,
+}: Pick<ApiContext, 'deps'> & {
+  readonly body: Omit<Person, 'by'> & { readonly incident: string };
+  readonly by: string;
+}) {
+  return { incident: incidentView(deps, await acknowledge(deps, incident, { by, ...given })) };
+}
+
+/** @throws {HttpError} 400 for a time that is not ahead, 404 for an unknown incident, 409 for a resolved one */
 export async function acknowledge(
   deps: ApiContext['deps'],
   id: string,
-  person: Parameters<ApiContext['deps']['incidents']['acknowledge']>[1],
+  { by, note = '', until }: Person,
 ): Promise<Incident> {
+  const end = until === undefined ? {} : endOf(until, deps.clock.now());
   await deps.incidents.settled();
   const found = findIncident(deps, id);
   if (found.state === 'resolved') {
     throw new HttpError(409, 'refused', `Incident ${found.id} is resolved, so it cannot be acknowledged or snoozed.`);
   }
-  return deps.incidents.acknowledge(found, person);
+  return deps.incidents.acknowledge(found, { by, note, ...end });
 }
 
-/** @throws {HttpError} 400 for a time that is not ahead, 404 and 409 as above */
-export function snooze(
-  deps: ApiContext['deps'],
-  id: string,
-  until: string,
-  { by, note = '' }: { readonly by: string; readonly note?: string | undefined },
-): Promise<Incident> {
-  if (until === 'deploy') return acknowledge(deps, id, { by, note, untilDeploy: true });
-  const now = deps.clock.now();
+function endOf(until: string, now: number): Pick<Acknowledgment, 'until' | 'untilDeploy'> {
+  if (until === 'deploy') return { untilDeploy: true };
   const end = futureTime(until, now) ?? 0;
-  if (end <= now || end > now + LONGEST_SNOOZE_MS) {
-    throw new HttpError(400, 'bad_request', 'until must be in the future, and at most 90 days ahead.');
-  }
-  return acknowledge(deps, id, { by, note, until: end });
+  if (end > now && end <= now + LONGEST_SNOOZE_MS) return { until: end };
+  throw new HttpError(400, 'bad_request', 'until must be in the future, and at most 90 days ahead.');
 }

@@ -7,6 +7,7 @@ import {
   isSinceKnown,
   membersNow,
   presentAcknowledgment,
+  type DeadLetterQueue,
   type FailingDeliveries,
   type Incident,
   type IncidentState,
@@ -146,18 +147,13 @@ export async function readIncident(
       ]),
     signal,
   );
-  const ids = {
-    workflow: members.filter(({ queue }) => queue === 'workflow').map(({ row }) => row.dlqId),
-    message: members.filter(({ queue }) => queue === 'message').map(({ row }) => row.dlqId),
-  };
+  const idsOf = (queue: DeadLetterQueue): string[] =>
+    oldestOf(members.filter((one) => one.queue === queue).map(({ row }) => row.dlqId));
   const urls = members.flatMap((one) => (one.queue === 'workflow' ? one.row.workflowUrl : (one.row.url ?? [])));
-  const memberIds = { workflow: oldestOf(ids.workflow), message: oldestOf(ids.message) };
-  const { destination, policies, plans, campaigns, next } = situationOf(deps, incident, {
-    members,
-    statuses,
-    stored,
-    lineages,
-  });
+  const memberIds = { workflow: idsOf('workflow'), message: idsOf('message') };
+  const { next, ...situation } = situationOf(deps, incident, { members, statuses, stored, lineages });
+  const { plans, campaigns } = situation;
+  const { action, ...shownStep } = next;
   const detail: IncidentDetail = {
     ...incidentView(deps, incident),
     aliases: incident.aliases,
@@ -165,11 +161,8 @@ export async function readIncident(
     flowControlKeys: mostFrequent(
       members.flatMap((one) => (one.queue === 'workflow' ? (one.row.flowControlKey ?? []) : [])),
     ),
-    destination,
+    ...situation,
     sample: members[0] && deadLetterView(deps, members[0]),
-    policies,
-    plans,
-    campaigns,
     endedCampaigns: incident.campaigns.filter((campaign) => !campaigns.some((one) => one.id === campaign)),
     story: incidentStory({
       incident: { ...incident, isSinceKnown: isSinceKnown(incident) },
@@ -187,15 +180,9 @@ export async function readIncident(
       memberIds.workflow.length > 0
         ? { account, action: 'resume', queue: 'workflow', ids: memberIds.workflow }
         : undefined,
-    next: {
-      text: next.text,
-      by: next.by,
-      policy: next.policy,
-      why: next.why,
-      command: next.action && commandOfAction(next.action),
-    },
+    next: { ...shownStep, command: action && commandOfAction(action) },
   };
-  return { detail, policies: statuses, action: next.action };
+  return { detail, policies: statuses, action };
 }
 
 interface SituationFacts {

@@ -8,13 +8,12 @@ import {
   type CanaryVia,
 } from '#foundation/domain/canary.ts';
 import { formatAge, formatElapsed } from '#foundation/domain/time-text.ts';
-import { canaryAnchor } from '../contract/page-paths.ts';
 import { isFailingCanary, readCanaries, VERDICT_HELP } from '../api/canaries.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
 import type { Reply } from '../http/reply.ts';
 import { accountField, filteredAccount, filterForm } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { messagePath } from '../contract/page-paths.ts';
+import { canaryAnchor, messagePath } from '../contract/page-paths.ts';
 import {
   type Cell,
   duration,
@@ -128,10 +127,7 @@ function rounds(canary: CanaryView, at: number): Cell {
       Verdict: (row) => result(row, at),
       Reason: wide((row) => row.result?.reason),
       ...Object.fromEntries(
-        CANARY_PHASES.map((phase) => [
-          PHASE_TITLE[phase],
-          numberColumn((row: CanaryRound) => afterPublish(row, phase)),
-        ]),
+        CANARY_PHASES.map((phase) => [phase, numberColumn((row: CanaryRound) => afterPublish(row, phase))]),
       ),
       Size: minor(numberColumn((row) => whole(`${formatCount(row.bytes)} B`))),
       Message: wide(({ messageId }) => messageId && idLink(messagePath(messageId, canary.account), messageId)),
@@ -145,14 +141,6 @@ function rounds(canary: CanaryView, at: number): Cell {
 }
 
 const OPEN = constantMarkup('open');
-
-const PHASE_TITLE: Readonly<Record<CanaryPhase, string>> = {
-  accepted: 'Accepted',
-  logged: 'Logged',
-  arrived: 'Arrived',
-  callback: 'Callback',
-  delivered: 'Delivered',
-};
 
 function result({ result: ended, startedAt }: CanaryRound, at: number): Cell {
   if (ended === undefined) return [state('off', 'in flight'), sub(`for ${formatSpan(at - startedAt)}`)];

@@ -3,7 +3,7 @@ import { stateWord } from '#foundation/domain/incident.ts';
 import type { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
 import { counted } from '../api/format.ts';
 import { fromStore } from '../api/from-store.ts';
-import { acknowledge, snooze } from '../api/incident-routes.ts';
+import { acknowledge } from '../api/incident-routes.ts';
 import { findIncident, incidentDetail, readIncident } from '../api/incident-views.ts';
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
@@ -151,9 +151,8 @@ export async function changeIncident(context: PageContext): Promise<Reply> {
   const act = buttonOf(form, ACTS);
   const reason = reasonOf(form);
   if (act === 'acknowledge' || act === 'snooze') {
-    const person = { by: caller.by, note: reason };
-    if (act === 'acknowledge') await acknowledge(deps, id, person);
-    else await snooze(deps, id, textOf(form, 'until') ?? '', person);
+    const until = act === 'snooze' ? (textOf(form, 'until') ?? '') : undefined;
+    await acknowledge(deps, id, { by: caller.by, note: reason, until });
     return goTo(incidentPath(id));
   }
   await deps.incidents.settled();

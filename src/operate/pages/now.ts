@@ -39,7 +39,7 @@ export async function nowPage(context: PageContext): Promise<Reply> {
   const first = headProblem(status);
   return showPage(context, {
     title: 'Now',
-    windowTitle: VERDICT_WORD[status.verdict.level],
+    windowTitle: VERDICTS[status.verdict.level][1],
     section: '/',
     heading: headline(status),
     lead: first?.detail === undefined ? undefined : message(clipped(first.detail)),
@@ -49,20 +49,12 @@ export async function nowPage(context: PageContext): Promise<Reply> {
   });
 }
 
-const VERDICT_WORD: Readonly<Record<VerdictLevel, string>> = {
-  trouble: 'Trouble',
-  attention: 'Attention',
-  starting: 'Starting',
-  info: 'Note',
-  ok: 'All is well',
-};
-
-const VERDICT_TONE: Readonly<Record<VerdictLevel, Tone>> = {
-  trouble: 'trouble',
-  attention: 'attention',
-  starting: 'off',
-  info: 'busy',
-  ok: 'ok',
+const VERDICTS: Readonly<Record<VerdictLevel, readonly [tone: Tone, word: string]>> = {
+  trouble: ['trouble', 'Trouble'],
+  attention: ['attention', 'Attention'],
+  starting: ['off', 'Starting'],
+  info: ['busy', 'Note'],
+  ok: ['ok', 'All is well'],
 };
 
 /** Problem of the heading: the first one of the worst level. Undefined if all is well, and while the daemon starts. */
@@ -74,7 +66,7 @@ function headProblem({ verdict: { level, problems } }: Status): Problem | undefi
 function headline(status: Status): Cell {
   const first = headProblem(status);
   const { level, sentence } = status.verdict;
-  const shown = state(VERDICT_TONE[level], clipped(first?.text ?? sentence));
+  const shown = state(VERDICTS[level][0], clipped(first?.text ?? sentence));
   return first?.path === undefined ? shown : html`<a href="${first.path}">${shown}</a>`;
 }
 

@@ -99,8 +99,8 @@ function question({ id, plan }: StoredPlanDetail): Cell {
 function origin({ id, state: now, policy, account, plan: { manual } }: StoredPlanDetail): Cell {
   const by = manual === undefined ? policyLink(policy) : clipped(`${manual.by}: ${manual.reason}`);
   return [
-    state(STATE_TONE[now], now),
-    now === 'draft' && `: ${STATE_TEXT.draft}`,
+    state(STATES[now][0], now),
+    now === 'draft' && `: ${STATES.draft[1]}`,
     ` · plan ${id} of `,
     by,
     ` · ${account}`,
@@ -133,37 +133,26 @@ function decision(context: PageContext, detail: StoredPlanDetail, runs: readonly
   ];
 }
 
-const STATE_TONE: Readonly<Record<StoredPlanDetail['state'], Tone>> = {
-  draft: 'off',
-  pending: 'ask',
-  approved: 'busy',
-  applied: 'ok',
-  rejected: 'off',
-  cancelled: 'off',
-  replaced: 'off',
-  expired: 'off',
-};
-
-const STATE_TEXT: Readonly<Record<StoredPlanDetail['state'], string>> = {
-  draft: 'nothing has been done; apply it to act',
-  pending: 'waits for approval',
-  approved: 'runs of the policy do its actions',
-  applied: 'its run has begun',
-  rejected: 'nothing is done',
-  cancelled: 'an operator ended it; nothing more is sent',
-  replaced: 'a newer plan took its place',
-  expired: 'too old to act on; make a new one',
+const STATES: Readonly<Record<StoredPlanDetail['state'], readonly [tone: Tone, text: string]>> = {
+  draft: ['off', 'nothing has been done; apply it to act'],
+  pending: ['ask', 'waits for approval'],
+  approved: ['busy', 'runs of the policy do its actions'],
+  applied: ['ok', 'its run has begun'],
+  rejected: ['off', 'nothing is done'],
+  cancelled: ['off', 'an operator ended it; nothing more is sent'],
+  replaced: ['off', 'a newer plan took its place'],
+  expired: ['off', 'too old to act on; make a new one'],
 };
 
 function stateText({ state: now, plan, progress }: StoredPlanDetail): string {
   if (now === 'approved' && plan.manual !== undefined) return 'the daemon continues it, step by step';
-  return now === 'applied' && progress?.finished === true ? 'nothing more is sent for it' : STATE_TEXT[now];
+  return now === 'applied' && progress?.finished === true ? 'nothing more is sent for it' : STATES[now][1];
 }
 
 function head(plan: StoredPlanDetail, at: number): Cell {
   const { manual } = plan.plan;
   return facts({
-    State: [state(STATE_TONE[plan.state], plan.state), sub(stateText(plan))],
+    State: [state(STATES[plan.state][0], plan.state), sub(stateText(plan))],
     ...(manual === undefined
       ? { Policy: [policyLink(plan.policy), sub(plan.account)] }
       : { 'Made by': [manual.by, sub(manual.reason)] }),
