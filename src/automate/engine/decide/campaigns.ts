@@ -43,25 +43,19 @@ export async function deploysOf(
 /**
  * Returns the current campaign of a group: half-open once its breaker's open time has passed, and new for a new group.
  *
- * @param found campaign in the ledger
- * @param deploy deploy that arms the group, for a policy that waits for one
+ * @param of.found campaign in the ledger
+ * @param of.deploy deploy that arms the group, for a policy that waits for one
  */
 export function currentCampaign(
   policy: RepairPolicy,
   group: string,
-  {
-    found,
-    now,
-    deploy,
-  }: { readonly found: Campaign | undefined; readonly now: number; readonly deploy?: Campaign['deploy'] },
+  of: { readonly found: Campaign | undefined; readonly now: number; readonly deploy?: Campaign['deploy'] },
 ): Campaign {
-  if (found !== undefined && deploy !== undefined) return rearmed(found, deploy);
-  if (found === undefined) {
-    // A plan writes nothing, so a new campaign gets its id with its first step.
-    const begun = begin({ id: '', policy: policy.name, account: policy.account, group }, { ramp: policy.ramp, now });
-    return deploy === undefined ? begun : rearmed(begun, deploy);
-  }
-  return reopen(found, now);
+  const { now, deploy } = of;
+  // A plan writes nothing, so a new campaign gets its id with its first step.
+  const begun = { id: '', policy: policy.name, account: policy.account, group };
+  const campaign = of.found ?? begin(begun, { ramp: policy.ramp, now });
+  return deploy === undefined ? reopen(campaign, now) : rearmed(campaign, deploy);
 }
 
 /** Name of a group in `inStep`. */

@@ -52,17 +52,18 @@ export async function runPolicy(policy: Policy, options: PolicyRunOptions, deps:
   let runId: number | undefined;
   let plan: Plan | undefined;
   const sent = { acted: 0 };
+  const over = (): RunResult => {
+    const result = skipped();
+    reportRun(policy, at, result, plan, deps);
+    return result;
+  };
   try {
     const { mode } = deps.authority.mode(policy);
     const isOver =
       policy.manual !== undefined &&
       options.applied === undefined &&
       (await deps.manual.approved(policy.name)) === undefined;
-    if (mode === 'off' || isOver) {
-      const result = skipped();
-      reportRun(policy, at, result, undefined, deps);
-      return result;
-    }
+    if (mode === 'off' || isOver) return over();
     const isEvent = 'key' in options.trigger;
     const held = isEvent ? ((await heldTriggers([policy], deps)).get(policy.name) ?? []) : [];
     const triggers = held.filter((one) => isDue(policy, one, at));
@@ -79,11 +80,7 @@ export async function runPolicy(policy: Policy, options: PolicyRunOptions, deps:
     noteConditions(policy, result, deps.conditions);
     return result;
   } catch (error) {
-    if ((await lostLease(policy.account, deps)) !== undefined) {
-      const result = skipped();
-      reportRun(policy, at, result, plan, deps);
-      return result;
-    }
+    if ((await lostLease(policy.account, deps)) !== undefined) return over();
     const message = errorMessage(error);
     deps.events.emit({ type: 'store.failed', operation: `run of policy ${policy.name}`, message });
     const result = { outcome: 'failed' as const, ...sent, detail: message };

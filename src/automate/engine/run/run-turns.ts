@@ -4,6 +4,8 @@
  */
 import { isReopening } from '#foundation/domain/campaign.ts';
 import type { Trigger } from '#foundation/domain/plan.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { StoredPlan } from '../../ledger/plans.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { grantOf } from './grants.ts';
@@ -105,24 +107,16 @@ export class RunTurns {
 
 /** Queue that runs each name one at a time. Callers that only want a run share one waiting run. */
 class Turns {
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #queues = new Map<string, OneByOne>();
   readonly #waiting = new Map<string, number>();
 
   /** Runs the work of one name in the order of the calls. */
-  async take<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(name);
+  take<T>(name: string, work: () => Promise<T>): Promise<T> {
     this.#waiting.set(name, this.waiting(name) + 1);
-    const turn = (async () => {
-      await before?.catch(() => undefined);
+    return getOrAdd(this.#queues, name, () => new OneByOne()).run(() => {
       this.#waiting.set(name, this.waiting(name) - 1);
       return work();
-    })();
-    this.#last.set(name, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.#last.get(name) === turn) this.#last.delete(name);
-    }
+    });
   }
 
   /** Number of calls that have not started. */
