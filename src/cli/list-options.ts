@@ -54,10 +54,28 @@ export const LIST_OPTIONS = {
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 export function limitOption(values: OptionValues): number {
-  const text = textOption(values, 'limit');
-  const limit = text === undefined ? STANDARD_LIMIT : Number(text);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
-  throw new UsageError(`--limit must be an integer from 1 to ${MAX_LIMIT}, not '${text}'`);
+  return integerOption(values, 'limit', { min: 1, max: MAX_LIMIT }) ?? STANDARD_LIMIT;
+}
+
+/** @returns undefined without the option */
+export function integerOption(
+  values: OptionValues,
+  name: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): number | undefined {
+  const text = textOption(values, name);
+  if (text === undefined) return undefined;
+  const number = /^\d+$/.test(text) ? Number(text) : -1;
+  if (number >= min && number <= max) return number;
+  throw new UsageError(`--${name} must be an integer from ${min} to ${max}, not '${text}'`);
+}
+
+/** Times of `--since` or `--from-date`, which are the same, and of `--to-date`. */
+export function periodOption(values: OptionValues, now: number) {
+  const since = timeOption(values, 'since', now);
+  const from = timeOption(values, 'from-date', now);
+  if (since !== undefined && from !== undefined) throw new UsageError('--since and --from-date are the same; use one');
+  return { fromDate: since ?? from, toDate: timeOption(values, 'to-date', now) };
 }
 
 /**

@@ -1,4 +1,5 @@
-import { textOption, UsageError, valueOption, type Command } from '../command.ts';
+import { textOption, valueOption, type Command } from '../command.ts';
+import { integerOption } from '../list-options.ts';
 import { listenAddress } from './listen-option.ts';
 
 const MAX_SEED = 4_294_967_295;
@@ -14,16 +15,10 @@ export const demoCommand: Command = {
   examples: ['opsd demo', 'opsd demo --listen 127.0.0.1:8080 --seed 7'],
   async run({ programs, values }) {
     const listen = textOption(values, 'listen');
-    const seed = textOption(values, 'seed');
+    const seed = integerOption(values, 'seed', { min: 0, max: MAX_SEED });
     return programs.demo({
       ...(listen !== undefined && { listen: listenAddress(listen) }),
-      ...(seed !== undefined && { seed: parseSeed(seed) }),
+      ...(seed !== undefined && { seed }),
     });
   },
 };
-
-function parseSeed(text: string): number {
-  const seed = Number(text);
-  if (/^\d+$/.test(text) && seed <= MAX_SEED) return seed;
-  throw new UsageError(`--seed must be an integer from 0 to ${MAX_SEED}, not '${text}'`);
-}

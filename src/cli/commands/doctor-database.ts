@@ -31,20 +31,20 @@ export async function checkDatabase(
     subject = databasePlace(url);
     const connection = await openLeaseConnection({ url, name: 'opsd doctor', timeoutMs: TIMEOUT_MS });
     try {
-      const results: Record<string, CheckResult> = {};
-      const add = async (check: string, work: Work<CheckResult>): Promise<void> =>
-        void (results[check] = await connection.run(work));
-      await add('database', serverCheck());
-      await add('database TLS', tlsCheck());
-      await add('database rights', rightsCheck());
-      await add('database schema', schemaCheck());
-      await add('replicas', replicasCheck());
-      await add(
-        'database clock',
-        clockCheck(() => clock.now()),
-      );
-      await add('connections', connectionsCheck(isRunning ? 0 : settings.poolSize + OTHER_CONNECTIONS));
-      return Object.entries(results).map(([check, result]) => ({ check, subject, ...result }));
+      const works = {
+        database: serverCheck(),
+        'database TLS': tlsCheck(),
+        'database rights': rightsCheck(),
+        'database schema': schemaCheck(),
+        replicas: replicasCheck(),
+        'database clock': clockCheck(() => clock.now()),
+        connections: connectionsCheck(isRunning ? 0 : settings.poolSize + OTHER_CONNECTIONS),
+      };
+      const checks: Check[] = [];
+      for (const [check, work] of Object.entries(works)) {
+        checks.push({ check, subject, ...(await connection.run(work)) });
+      }
+      return checks;
     } finally {
       await connection.close();
     }

@@ -68,18 +68,12 @@ function yaml(value: unknown, collectionStyle: 'any' | 'flow' = 'any'): string {
 }
 
 function accountOf({ account, messageApi, managementApi, headerPrefix, product }: Draft, paths: SecretPaths) {
+  const { password: _password, ...management } = managementApi ?? {};
   const wire = { ...(headerPrefix !== undefined && { headerPrefix }), ...(product !== undefined && { product }) };
   return {
     name: account,
     ...(messageApi && { messageApi: { url: messageApi.url, tokenFile: paths.token } }),
-    ...(managementApi && {
-      managementApi: {
-        url: managementApi.url,
-        accountId: managementApi.accountId,
-        username: managementApi.username,
-        passwordFile: paths.password,
-      },
-    }),
+    ...(managementApi && { managementApi: { ...management, passwordFile: paths.password } }),
     ...(Object.keys(wire).length > 0 && { wire }),
   };
 }

@@ -3,7 +3,7 @@ import type { ManualAction, Selection } from '#foundation/domain/selection.ts';
 import { textOption, UsageError, valueOption, type Call, type OptionSpec, type OptionValues } from '../command.ts';
 import { REASON_OPTION, YES_OPTION } from '../confirm.ts';
 import { DAEMON_OPTIONS } from '../daemon-option.ts';
-import { ACCOUNT_OPTION, filterOption, filtersOf, timeOption, type FilterOption } from '../list-options.ts';
+import { ACCOUNT_OPTION, filterOption, filtersOf, periodOption, type FilterOption } from '../list-options.ts';
 import { OUTPUT_OPTION } from '../output.ts';
 
 const RUN_FILTER_OPTIONS = {
@@ -77,25 +77,20 @@ export const PRUNE_OPTIONS = {
 
 export function selectionOf(call: Call, action: ManualAction): Selection {
   const { values, positionals, io } = call;
-  const now = io.clock.now();
   const account = textOption(values, 'account');
-  const since = timeOption(values, 'since', now);
-  const from = timeOption(values, 'from-date', now);
-  const toDate = timeOption(values, 'to-date', now);
-  if (since !== undefined && from !== undefined) throw new UsageError('--since and --from-date are the same; use one');
+  const { fromDate, toDate } = periodOption(values, io.clock.now());
   const queue = queueOf(values);
   const { responseStatus: texts, ...filters } = filtersOf(values);
-  const selection = {
+  return {
     action,
     ...(account !== undefined && { account }),
     ...(queue !== undefined && { queue }),
     ...(positionals.length > 0 && { ids: [...new Set(positionals)] }),
     ...filters,
     ...(texts !== undefined && { responseStatus: [texts].flat().map(statusOf) }),
-    ...((since ?? from) !== undefined && { fromDate: since ?? from }),
+    ...(fromDate !== undefined && { fromDate }),
     ...(toDate !== undefined && { toDate }),
   };
-  return selection;
 }
 
 function statusOf(text: string): number {

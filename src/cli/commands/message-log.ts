@@ -2,9 +2,8 @@
 import type { MessageApi } from '#service/api.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Account } from '#config/config.ts';
-import { clientOf } from '#foundation/platform/client-pair.ts';
 import { CommandError, type CliIo } from '../command.ts';
-import { withClient } from './check-connect.ts';
+import { secretOf, tokenTrial, withClient } from './check-connect.ts';
 
 /**
  * Runs the work with the message API of an account.
@@ -20,18 +19,8 @@ export async function withMessageApi<T>(
   if (messageApi.url === 'embedded') {
     throw new CommandError(`account ${account.name} is embedded in its daemon, so a command cannot read its log`);
   }
-  const { Secret } = await import('#foundation/platform/secret.ts');
-  const { url, token, tokenFile } = messageApi;
-  const options = {
-    account: account.name,
-    messageApi: {
-      url,
-      token: token === undefined ? Secret.fromFile(tokenFile!) : Secret.of(token),
-      ...clientOf(messageApi),
-    },
-    wire: account.wire,
-    limits: account.client,
-  };
+  const { client } = tokenTrial(account, secretOf(messageApi.token, messageApi.tokenFile)!);
+  const options = { ...client, limits: account.client };
   try {
     return await withClient(options, io, ({ message }) => work(message!));
   } catch (error) {

@@ -1,6 +1,6 @@
 /** `opsd messages list` and `opsd messages show`: the message log, read through the daemon. */
 import { formatSpan } from '#foundation/domain/time-text.ts';
-import { textOption, UsageError, valueOption, type Call, type Command } from '../command.ts';
+import { textOption, valueOption, type Call, type Command } from '../command.ts';
 import type { MessageRow, MessagesView } from '#operate/contract/messages.ts';
 import type { Query } from '../daemon-exchange.ts';
 import { request } from '../daemon-request.ts';
@@ -12,7 +12,7 @@ import {
   filtersOf,
   LIST_OPTIONS,
   SINCE_OPTION,
-  timeOption,
+  periodOption,
   UNTIL_OPTION,
 } from '../list-options.ts';
 import { textStyle } from '../output.ts';
@@ -70,15 +70,8 @@ function isoOf(time: number | undefined): string {
 }
 
 function queryOf({ io, values }: Call): Query {
-  const now = io.clock.now();
-  const [since, from] = [timeOption(values, 'since', now), timeOption(values, 'from-date', now)];
-  if (since !== undefined && from !== undefined) throw new UsageError('--since and --from-date are the same; use one');
-  return {
-    account: textOption(values, 'account'),
-    ...filtersOf(values),
-    fromDate: since ?? from,
-    toDate: timeOption(values, 'to-date', now),
-  };
+  const account = textOption(values, 'account');
+  return { account, ...filtersOf(values), ...periodOption(values, io.clock.now()) };
 }
 
 export const messagesShowCommand = daemonCommand({

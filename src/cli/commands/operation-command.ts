@@ -1,5 +1,5 @@
 /** Makes a command of an operation of the service: its required keys are operands, the others are options. */
-import type { Operation, OperationKey } from '#service/operations.ts';
+import { operationNamed, type Operation, type OperationKey } from '#service/operations.ts';
 import {
   textOption,
   UsageError,
@@ -16,9 +16,8 @@ import { LIST_OUTPUT_OPTION, OUTPUT_OPTION } from '../output.ts';
 import { bodyText, runOperation, type AnswerView, type OperationKeys } from './operation-call.ts';
 
 export interface OperationCommand extends Pick<Command, 'name' | 'summary' | 'details' | 'examples'> {
-  readonly operation: Operation;
-  /** Keys that are operands, in order. */
-  readonly operands: readonly string[];
+  /** Keys that are operands, in order; default: none. */
+  readonly operands?: readonly string[];
   /** Usage of the operands; default: their names in capitals. */
   readonly usage?: string;
   /** Candidates for the first operand. */
@@ -28,8 +27,9 @@ export interface OperationCommand extends Pick<Command, 'name' | 'summary' | 'de
   readonly view?: AnswerView;
 }
 
-export function operationCommand(made: OperationCommand): Command {
-  const { name, summary, details, examples, operation, operands, names, keysOf, view } = made;
+export function operationCommand(of: string, made: OperationCommand): Command {
+  const { name, summary, details, examples, operands = [], names, keysOf, view } = made;
+  const operation = operationNamed(of)!;
   const isWrite = operation.method !== 'GET';
   const usage = made.usage ?? operands.map((key) => kebab(key).toUpperCase()).join(' ');
   const optional = Object.entries(operation.keys).filter(([key]) => !operands.includes(key));

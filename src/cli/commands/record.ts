@@ -9,7 +9,7 @@ import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { request } from '../daemon-request.ts';
 import { readPages } from '../list.ts';
 import { writeAtOnce } from '../write-file.ts';
-import { ACCOUNT_OPTION } from '../list-options.ts';
+import { ACCOUNT_OPTION, integerOption } from '../list-options.ts';
 import { requestOperation } from './operation-call.ts';
 import { isQueueUnread, queueNote } from './queue-note.ts';
 import type { Recorded, Recording } from './record-seed.ts';
@@ -41,7 +41,7 @@ export const recordCommand: Command = {
     const { io, values } = call;
     const out = textOption(values, 'out');
     if (out === undefined) throw new UsageError('--out FILE is required; - is stdout');
-    const max = maxOf(textOption(values, 'max'));
+    const max = integerOption(values, 'max', { min: 1, max: MOST }) ?? STANDARD_MAX;
     refuseExisting(out, values['force'] === true);
     const daemon = await findDaemon(call, { writes: false, collectors: ['workflowDlq', 'flowControl'] });
     const recorded = await readAccount(call, daemon, max);
@@ -60,12 +60,6 @@ export const recordCommand: Command = {
     return EXIT.ok;
   },
 };
-
-function maxOf(text: string | undefined): number {
-  const max = Number(text ?? STANDARD_MAX);
-  if (Number.isInteger(max) && max >= 1 && max <= MOST) return max;
-  throw new UsageError(`--max must be an integer from 1 to ${MOST}, not '${text}'`);
-}
 
 function refuseExisting(out: string, isForced: boolean): void {
   if (out !== '-' && !isForced && existsSync(out)) {
