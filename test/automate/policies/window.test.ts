@@ -94,6 +94,7 @@ describe('where clocks change in Berlin', () => {
   test('a window opens at the change when its time is skipped', () => {
     const night = [window('sun', '02:30', '04:00')];
     expect(next(night, '2026-03-29T00:30:00Z')).toBe('2026-03-29T01:00:00Z');
+    expect(next(night, '2026-03-29T00:30:00.123Z')).toBe('2026-03-29T01:00:00Z');
     expect(next(night, '2026-03-29T01:00:00Z')).toBeUndefined();
     expect(next(night, '2026-03-29T02:00:00Z')).toBe('2026-04-05T00:30:00Z');
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '#config/load.ts';
 import { loadPolicyTests } from '#config/policy-tests.ts';
+import { policyTestSettings } from '#automate/policytest/settings.ts';
 import { ACTION_TYPES, POLICY_MODES } from '#foundation/domain/plan.ts';
 import { opsd } from '../../cli/terminal.ts';
 
@@ -55,4 +56,12 @@ describe('the example policies', () => {
       ).toBe(true);
     }
   });
+});
+
+test('a step that only has responses does nothing, and is rejected with the keys that do', () => {
+  const steps = [{ answers: ['good'] }];
+  const read = policyTestSettings.safeParse({ policyFiles: ['a.yaml'], tests: [{ name: 'a test', steps }] });
+  expect(read.error?.issues.map(({ message }) => message)).toEqual([
+    'the step does nothing; add one of advance, entries, remove, deadLetters, facts, failAgain, deploy, pause, unpause, approve, plan, run',
+  ]);
 });
