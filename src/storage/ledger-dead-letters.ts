@@ -1,5 +1,5 @@
 /** Dead letters of messages, as reported by failure callbacks. */
-import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import { MOST_DEAD_LETTERS, type DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { editOf } from '#foundation/domain/carried-message.ts';
 import type { SignalInbox, Signals } from '#automate/ledger/signals.ts';
 import { records, run } from './database.ts';
@@ -22,7 +22,7 @@ export function createDeadLetters({
         yield* run(INSERT, account, dlqId, learnedAt, JSON.stringify(deadLetter));
         return body === undefined ? { isNewBody: false, dropped: 0 } : yield* insertBody(deadLetter, body);
       }),
-    async deadLetters(account, limit) {
+    async deadLetters(account, limit = MOST_DEAD_LETTERS) {
       return (await database.read(records<DeadLetter>(NEWEST, account, limit))).toReversed();
     },
     async forgetDeadLetter(account, dlqId) {

@@ -30,5 +30,5 @@ test.each([
   ['a redacted value', { Tenant: [`REDACTED:${'0'.repeat(64)}`] }, undefined],
   ['a value that is no text', { Tenant: 7 }, undefined],
 ])('%s', (_what, header, forwarded) => {
-  expect(forwardedHeaders(header, 'Svc')).toEqual(forwarded);
+  expect(forwardedHeaders(header, 'Svc-', (name) => name === 'authorization')).toEqual(forwarded);
 });

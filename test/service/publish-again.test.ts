@@ -95,6 +95,7 @@ test('changed headers replace those of any case, and an empty one is removed', (
 test.each([
   ['a method that the service does not deliver', { method: 'TRACE' }, /method/],
   ['a header with a line break', { headers: { 'X-A': ['a\nb'] } }, /X-A/],
+  ['a redacted header', { headers: { 'X-A': ['REDACTED:0'] } }, /redacted/],
   ['a URL with a fragment', { url: 'https://app.example.com/#a' }, /fragment/],
 ])('%s is refused before anything is sent', (_what, message, why) => {
   expect(() => request(message)).toThrow(why);

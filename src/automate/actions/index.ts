@@ -22,26 +22,8 @@ export interface Actions {
   list(account: string, filter: WorkflowDlqFilter, signal: AbortSignal): Promise<WorkflowDlqListing>;
   /** Sends one small read to get the service's time. Never rejects. */
   hear(account: string, signal: AbortSignal): Promise<void>;
-  /**
-   * Returns an entry of a message in the log: undefined if there is none, a text if the log cannot be read. Never
-   * rejects.
-   */
-  findMessage(account: string, messageId: string, signal: AbortSignal): Promise<LogEntry | string | undefined>;
-  /**
-   * Returns a message with the id or the label, and its end if the log shows one: undefined if the log has none, a text if
-   * it cannot be read. Never rejects.
-   */
-  findEnd(
-    account: string,
-    message: { readonly messageId: string } | { readonly label: string; readonly fromDate: number },
-    signal: AbortSignal,
-  ): Promise<FoundMessage | string | undefined>;
-  /** Returns the time of the last delivered message of a schedule, -Infinity if there is none. Never rejects. */
-  lastDelivered(
-    account: string,
-    of: { readonly scheduleId: string; readonly fromDate: number },
-    signal: AbortSignal,
-  ): Promise<number | string>;
+  /** Returns the entries of the first page of the log that meet the query; a text if it cannot be read. Never rejects. */
+  readLog(account: string, query: EntryQuery, signal: AbortSignal): Promise<readonly LogEntry[] | string>;
   /** Returns the request that `act` would send for a proposal. Sends nothing. */
   describe(proposal: Proposal, options: { readonly instance: string }): ActionRequest;
   /**
@@ -74,11 +56,7 @@ export interface ActionsDeps {
   readonly maxPages?: number;
 }
 
-/** Message in the log. Without `end` it is not known to have ended. */
-interface FoundMessage {
-  readonly messageId: string;
-  readonly end?: 'delivered' | 'failed';
-}
+type EntryQuery = Pick<LogQuery, 'messageId' | 'scheduleId' | 'state' | 'label' | 'fromDate'>;
 
 const MAX_PAGES = 2_000;
 
@@ -88,9 +66,7 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
     accounts: [...clients.keys()],
     list: (account, filter, signal) => listWorkflowDlq(clients.get(account), filter, signal, options),
     hear: (account, signal) => hear(clients.get(account), { accountId: deps.accountIds.get(account), signal }),
-    findMessage: (account, messageId, signal) => findMessage(clients.get(account), messageId, signal),
-    findEnd: (account, message, signal) => findEnd(clients.get(account), message, signal),
-    lastDelivered: (account, of, signal) => lastDelivered(clients.get(account), of, signal),
+    readLog: (account, query, signal) => readLog(clients.get(account), query, signal),
     describe: describeRequest,
     async prepare(proposal, { archive }, signal) {
       if (proposal.action !== 'workflow-dlq.delete') return undefined;
@@ -126,55 +102,18 @@ async function hear(
   }
 }
 
-async function findMessage(
+async function readLog(
   client: ServiceClient | undefined,
-  messageId: string,
+  query: EntryQuery,
   signal: AbortSignal,
-): Promise<LogEntry | string | undefined> {
-  // The service may ignore the filter.
-  const entries = await logOf(client, { messageId }, (entry) => entry.messageId === messageId, signal);
-  if (typeof entries === 'string') return entries;
-  return entries?.find(({ workflowRunId }) => workflowRunId !== undefined) ?? entries?.[0];
-}
-
-async function findEnd(
-  client: ServiceClient | undefined,
-  of: { readonly messageId?: string; readonly label?: string; readonly fromDate?: number },
-  signal: AbortSignal,
-): Promise<FoundMessage | string | undefined> {
-  const { messageId: id, label, ...dates } = of;
-  const query = label === undefined ? { messageId: id } : { ...dates, label: [label] as const };
-  const isMeant = ({ messageId, labels }: LogEntry): boolean => messageId === id || labels.some((one) => one === label);
-  const entries = await logOf(client, query, isMeant, signal);
-  if (typeof entries === 'string') return entries;
-  const [first] = entries ?? [];
-  if (first === undefined) return undefined;
-  const has = (...states: readonly LogEntry['state'][]): boolean =>
-    entries!.some(({ state }) => states.includes(state ?? 'CREATED'));
-  const end = has('DELIVERED') ? 'delivered' : has('FAILED', 'CANCELLED') ? 'failed' : undefined;
-  return { messageId: first.messageId, end };
-}
-
-async function lastDelivered(
-  client: ServiceClient | undefined,
-  of: { readonly scheduleId: string; readonly fromDate: number },
-  signal: AbortSignal,
-): Promise<number | string> {
-  const isMeant = ({ scheduleId, state }: LogEntry): boolean => scheduleId === of.scheduleId && state === 'DELIVERED';
-  const entries = await logOf(client, { ...of, state: 'DELIVERED' }, isMeant, signal);
-  if (typeof entries === 'string') return 'the log of its schedule cannot be read';
-  return Math.max(-Infinity, ...(entries ?? []).map(({ time }) => time));
-}
-
-/** Reads a page of the log. @returns the entries; undefined without a message API; a text if it cannot be read */
-async function logOf(
-  client: ServiceClient | undefined,
-  query: LogQuery,
-  isMeant: (entry: LogEntry) => boolean,
-  signal: AbortSignal,
-): Promise<readonly LogEntry[] | string | undefined> {
-  if (client?.message === undefined) return undefined;
+): Promise<readonly LogEntry[] | string> {
+  const { fromDate: _from, label, ...exact } = query;
+  // The service may ignore a filter.
+  const isMeant = (entry: LogEntry): boolean =>
+    Object.entries(exact).every(([name, value]) => entry[name as keyof typeof exact] === value) &&
+    (label === undefined || entry.labels.some((one) => label.includes(one)));
   try {
+    if (client?.message === undefined) throw new Error('the account has no message API');
     const { value, cursor } = await client.message.listLogs({ count: 100, ...query }, { signal });
     const entries = value.filter(isMeant);
     // A service that ignores the filter has the entry on another page.

@@ -262,8 +262,11 @@ export interface PlanFacts {
 export interface OutcomeFacts {
   readonly planned: number;
   readonly acted: number;
+  /** Not sent: something changed since the plan, or nothing was left to do. */
   readonly skipped: number;
+  /** Provably without effect. */
   readonly failed: number;
   readonly unknown: number;
+  /** Not reached. */
   readonly left: number;
 }

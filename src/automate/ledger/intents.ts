@@ -4,7 +4,7 @@ import type { ActionType, Proposal } from '#foundation/domain/plan.ts';
 
 /**
  * Outcomes of an intent. `unknown` blocks its target until later reads resolve it. `rejected` and `confirmed_not_applied`
- * provably had no effect and release their caps. `delivered`: a republished message was delivered, and its letter is
+ * provably had no effect and release their caps. `delivered`: a republished message was delivered, and its dead letter is
  * deleted next. `unresolvable` is an `unknown` outcome that no read can resolve.
  */
 export const ACTION_OUTCOMES = [

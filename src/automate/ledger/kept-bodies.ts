@@ -84,6 +84,7 @@ interface Found {
 }
 
 export type KeptBodies = ReturnType<typeof createKeptBodies>;
+export type BodyStates = Awaited<ReturnType<KeptBodies['states']>>;
 
 /** Keeps and reads bodies with the settings of each account. */
 export function createKeptBodies(settings: ReadonlyMap<string, BodySettings>, clock: Pick<Clock, 'now'>) {

@@ -62,8 +62,8 @@ export interface Signals {
   ): Promise<ReadonlyMap<string, readonly PendingTrigger[]>>;
   /** Ends pending triggers durably, after a run handled them. */
   endTriggers(policy: PolicyPlace, triggers: readonly PendingTrigger[]): Promise<void>;
-  /** Newest dead letters up to the limit, oldest first. */
-  deadLetters(account: string, limit: number): Promise<readonly DeadLetter[]>;
+  /** Newest dead letters up to the limit, oldest first. @param limit default: MOST_DEAD_LETTERS */
+  deadLetters(account: string, limit?: number): Promise<readonly DeadLetter[]>;
   /** Forgets a dead letter and its body. Its claim stays. */
   forgetDeadLetter(account: string, dlqId: string): Promise<void>;
 }

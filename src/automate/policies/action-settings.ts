@@ -31,15 +31,13 @@ const flowControl = () =>
 
 /** Default number of retries: small, so that the outcome of a resumed run is known soon. */
 export const DEFAULT_RETRIES = 1;
+const retriesOf = (what: string) =>
+  defaulted(`Retries of ${what}. A small number shows the outcome sooner.`, wholeNumber(0, 10), DEFAULT_RETRIES);
 
 export const resumeAction = () =>
   z.strictObject({
     type: described('Resume each selected run, with one request for each run.', z.literal('workflow-dlq.resume')),
-    retries: defaulted(
-      'Retries of each step of the resumed run. A small number shows the outcome sooner.',
-      wholeNumber(0, 10),
-      DEFAULT_RETRIES,
-    ),
+    retries: retriesOf('each step of the resumed run'),
     flowControlIfAbsent: settingsBlock(
       'Flow control for runs that have none of their own, so that resumes do not overload a recovering destination.',
       flowControl(),
@@ -71,11 +69,7 @@ export const republishAction = () =>
       'Publish each selected dead message again from its kept body, and delete it from the DLQ once it is delivered.',
       z.literal('message-dlq.republish'),
     ),
-    retries: defaulted(
-      'Retries of the delivery. A small number shows the outcome sooner.',
-      wholeNumber(0, 10),
-      DEFAULT_RETRIES,
-    ),
+    retries: retriesOf('the delivery'),
     notBefore: optional(
       'Time such as 2026-03-02T10:00:00Z. Messages that were created before it are not published again.',
       z.pipe(z.iso.datetime({ offset: true, error: 'expected a time such as 2026-03-02T10:00:00Z' }), toInstant()),

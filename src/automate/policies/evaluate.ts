@@ -5,7 +5,7 @@ import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import type { Trigger, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
 import { failureCause, failureReason } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import type { WorkflowDlqPolicy } from './policy.ts';
+import type { Where, WorkflowDlqPolicy } from './policy.ts';
 
 interface EvaluationFacts {
   /** Filter of the listing. */
@@ -18,12 +18,42 @@ interface EvaluationFacts {
   readonly attempts: (entry: WorkflowDlqEntry) => number;
 }
 
-interface Evaluation {
-  readonly matched: readonly WorkflowDlqEntry[];
-  /** `select`: failed outside the selected time. `where`: the expression is false, or failed. */
+interface Evaluation<E> {
+  readonly matched: readonly E[];
+  /** `select`: outside of the selection. `where`: the expression is false, or failed. */
   readonly left: readonly { readonly guard: 'select' | 'where'; readonly reason: string; readonly dlqId: string }[];
   /** Number of entries on which the expression failed; `left` includes them. */
   readonly errors: number;
+}
+
+/** @param test.unselected reason to leave an entry. `failure`: its failure, as the reason of a false expression */
+export function evaluateEach<E extends { readonly dlqId: string }>(
+  entries: readonly E[],
+  test: {
+    readonly unselected: (entry: E) => string | undefined;
+    readonly verdict: (entry: E) => ReturnType<Where<never>['evaluate']>;
+    readonly failure: (entry: E) => string;
+  },
+): Evaluation<E> {
+  const matched: E[] = [];
+  const left: { guard: 'select' | 'where'; reason: string; dlqId: string }[] = [];
+  let errors = 0;
+  for (const entry of entries) {
+    const { dlqId } = entry;
+    const unselected = test.unselected(entry);
+    if (unselected !== undefined) {
+      left.push({ guard: 'select', reason: unselected, dlqId });
+      continue;
+    }
+    const verdict = test.verdict(entry);
+    if (verdict === 'match') {
+      matched.push(entry);
+      continue;
+    }
+    if (verdict === 'error') errors++;
+    left.push({ guard: 'where', reason: verdict === 'error' ? 'the expression failed' : test.failure(entry), dlqId });
+  }
+  return { matched, left, errors };
 }
 
 /**
@@ -37,27 +67,13 @@ export function evaluate(
   entries: readonly WorkflowDlqEntry[],
   { filter, retention, trigger, attempts }: EvaluationFacts,
   now: number,
-): Evaluation {
-  const matched: WorkflowDlqEntry[] = [];
-  const left: { guard: 'select' | 'where'; reason: string; dlqId: string }[] = [];
-  let errors = 0;
-  for (const entry of entries) {
-    const { dlqId, responseStatus: status, responseText: text } = entry;
-    const unselected = reasonToLeave(policy, entry, filter);
-    if (unselected !== undefined) {
-      left.push({ guard: 'select', reason: unselected, dlqId });
-      continue;
-    }
-    const verdict = policy.where.evaluate({ entry, attempts: attempts(entry), retention, now }, trigger);
-    if (verdict === 'match') {
-      matched.push(entry);
-      continue;
-    }
-    if (verdict === 'error') errors++;
-    const failure = `${failureCause(status, text)} ${status ?? failureReason(status, text)}`;
-    left.push({ guard: 'where', reason: verdict === 'error' ? 'the expression failed' : failure, dlqId });
-  }
-  return { matched, left, errors };
+): Evaluation<WorkflowDlqEntry> {
+  return evaluateEach(entries, {
+    unselected: (entry) => reasonToLeave(policy, entry, filter),
+    verdict: (entry) => policy.where.evaluate({ entry, attempts: attempts(entry), retention, now }, trigger),
+    failure: ({ responseStatus: status, responseText: text }) =>
+      `${failureCause(status, text)} ${status ?? failureReason(status, text)}`,
+  });
 }
 
 function reasonToLeave(

@@ -5,7 +5,7 @@
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { manualPolicyName, type ManualOrigin } from '#foundation/domain/manual-plan.ts';
 import type { ActionType } from '#foundation/domain/plan.ts';
-import type { ManualAction, Selection } from '#foundation/domain/selection.ts';
+import { QUEUE_OF, SELECTION_FILTERS, type ManualAction, type Selection } from '#foundation/domain/selection.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { compilePolicy } from './compile-policy.ts';
 import type { MessagePolicy, Policy, PrunePolicy, WorkflowDlqPolicy } from './policy.ts';
@@ -66,28 +66,22 @@ function sent(selection: Selection) {
 
 /** Settings of a policy in the configuration that selects the same, apart from ids and absolute times. */
 function settingsOf(selection: Selection, account: string, archiveDir: string): unknown {
-  const { action, label: anyLabel, edit: _edit, ...rest } = selection;
-  const type = ACTION_OF[action];
-  const isOfRuns = action === 'resume' || action === 'delete';
-  const { workflowUrl, flowControlKey, failureFunctionState, callerIp } = rest;
-  const { url, topicName, scheduleId, queueName, responseStatus } = rest;
-  const filters = isOfRuns
-    ? { anyLabel, workflowUrl, flowControlKey, failureFunctionState, callerIp }
-    : { anyLabel, url, topicName, scheduleId, queueName, flowControlKey, callerIp, responseStatus };
+  const { action } = selection;
+  const filters = SELECTION_FILTERS.filter((name) => name !== 'workflowRunId' && selection[name] !== undefined);
   return {
     name: 'manual',
     account,
     mode: 'approve',
     on: { hand: true },
     select: {
-      resource: isOfRuns ? 'workflow-dlq' : 'message-dlq',
-      ...Object.fromEntries(Object.entries(filters).filter(([, values]) => values !== undefined)),
+      resource: `${QUEUE_OF[action]}-dlq`,
+      ...Object.fromEntries(filters.map((name) => [name === 'label' ? 'anyLabel' : name, selection[name]])),
       // Replaced by the selection's own bound.
       ...(action === 'prune' && { failedBefore: '1h' }),
     },
     // Every entry has an id: the selection alone decides.
     ...(action !== 'prune' && { where: 'entry.dlqId != ""' }),
-    action: { type, ...(action === 'delete' && { archive: { dir: archiveDir } }) },
+    action: { type: ACTION_OF[action], ...(action === 'delete' && { archive: { dir: archiveDir } }) },
     // The operator sees the plan with the reason, so applying it answers the tripwire.
     ...(action !== 'prune' && { limits: { onTrip: 'approve' } }),
   };

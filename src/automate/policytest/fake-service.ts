@@ -34,11 +34,9 @@ export class FakeService {
   readonly actions: Actions;
   readonly #clock: Clock;
   readonly #resumed = new Map<string, Resumed>();
-  /** Messages that were published again, by the dlqId of their letter. */
-  readonly #published = new Map<
-    string,
-    { readonly label: string; readonly request: RepublishRequest; failed?: true }
-  >();
+  /** Labels of messages that were published again, by the dlqId of their dead letter, and the stamps of those that failed. */
+  readonly #published = new Map<string, RepublishRequest['labels']>();
+  readonly #failed = new Set<string>();
   #sent: ActionRequest[] = [];
 
   constructor(accounts: readonly string[], clock: Clock, events: EventBus) {
@@ -52,13 +50,10 @@ export class FakeService {
         return { complete: true, entries, duplicates: 0, dropped: 0, pages, clockSkewMs: 0 };
       },
       hear: async () => undefined,
-      findMessage: async () => undefined,
-      findEnd: async (_account, of) => {
-        if ('messageId' in of) return undefined;
-        const [dlqId] = [...this.#published].find(([, { label }]) => label === of.label) ?? [];
-        return dlqId === undefined ? undefined : { messageId: againOf(dlqId) };
+      readLog: async (_account, { label: labels }) => {
+        const published = [...this.#published].filter(([, [stamp]]) => labels?.includes(stamp));
+        return published.map(([dlqId]) => ({ messageId: againOf(dlqId), time: clock.now(), labels: labels! }));
       },
-      lastDelivered: async () => -Infinity,
       describe: (proposal, options) => real.describe(proposal, options),
       // A test writes no files: the archive counts as written.
       prepare: async () => undefined,
@@ -93,15 +88,15 @@ export class FakeService {
 
   /** Makes a message that was published again fail. @returns its labels; undefined if there is none */
   failMessage(dlqId: string): readonly string[] | undefined {
-    const published = this.#published.get(dlqId);
-    if (published !== undefined) published.failed = true;
-    return published?.request.labels;
+    const labels = this.#published.get(dlqId);
+    if (labels !== undefined) this.#failed.add(labels[0]);
+    return labels;
   }
 
   /** End of the message with a label. */
   endOf(label: string): 'delivered' | 'failed' | undefined {
-    const published = this.#published.values().find((one) => one.label === label);
-    return published && (published.failed === true ? 'failed' : 'delivered');
+    if (this.#failed.has(label)) return 'failed';
+    return this.#published.values().some(([stamp]) => stamp === label) ? 'delivered' : undefined;
   }
 
   #act(request: ActionRequest): ActResult {
@@ -139,7 +134,7 @@ export class FakeService {
     if (request.operation === 'delete-dlq') return { outcome: 'accepted', done: 1 };
     const [dlqId] = request.dlqIds;
     if (request.operation === 'publish') {
-      this.#published.set(dlqId, { label: request.labels[0], request });
+      this.#published.set(dlqId, request.labels);
       return { outcome: 'accepted', done: 1, newRunId: againOf(dlqId) };
     }
     const entry = this.entries.get(dlqId);
@@ -152,7 +147,7 @@ export class FakeService {
   }
 }
 
-/** Id of the message that an action publishes again, from the id of its letter. */
+/** Id of the message that an action publishes again, from the id of its dead letter. */
 export function againOf(dlqId: string): string {
   return `msg-${dlqId}-again`;
 }

@@ -37,7 +37,6 @@ export interface FailedStep {
 
 const NEVER = new AbortController().signal;
 const MINUTE_MS = 60_000;
-const MOST_LETTERS = 10_000;
 /** Maximum settlings in one advance: one for each minute of a day. Each result is still learned at its own time. */
 const MOST_SETTLINGS = 1_440;
 
@@ -137,13 +136,12 @@ class Scenario {
     return decides === undefined ? [] : this.#decide(decides, step);
   }
 
-  /** Makes a message that was published again fail, and reports its letter. @returns false if there is none */
+  /** Makes a message that was published again fail, and reports its dead letter. @returns false if there is none */
   async #failMessage(dlqId: string): Promise<boolean> {
     const labels = this.#service.failMessage(dlqId);
     if (labels === undefined) return false;
     for (const account of this.#service.actions.accounts) {
-      const letters = await this.#ledger.deadLetters(account, MOST_LETTERS);
-      const before = letters.find((letter) => letter.dlqId === dlqId)!;
+      const before = (await this.#ledger.deadLetters(account)).find((one) => one.dlqId === dlqId)!;
       const again = { dlqId: `${dlqId}-again`, messageId: againOf(dlqId), learnedAt: this.#clock.now(), labels };
       await this.#ledger.noteDeadLetter({ ...before, ...again });
     }

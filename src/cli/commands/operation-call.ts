@@ -1,9 +1,9 @@
 /** Sends one operation of the service through the daemon: shows a write, asks for it, and shows the response. */
-import { readFileSync } from 'node:fs';
 import { readValues } from '#service/operation-values.ts';
 import type { Operation } from '#service/operations.ts';
 import { checkSelection } from '#service/request.ts';
 import { InvalidRequestError } from '#service/service-error.ts';
+import { bytesOf } from '../body-file.ts';
 import { CommandError, EXIT, textOption, UsageError, type Call } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { exchangeText, rejected, DaemonRejection, type DaemonCall } from '../daemon-exchange.ts';
@@ -46,8 +46,13 @@ export async function runOperation(call: Call, { operation, keys, view = PLAIN_V
 }
 
 /** Text of a file, or of stdin for `-`. */
-export function bodyText({ io }: Call, file: string): Promise<string> | string {
-  return file === '-' ? io.readInput() : readText(file);
+export async function bodyText(call: Call, file: string): Promise<string> {
+  const bytes = await bytesOf(call, file);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new CommandError(`${file} is not UTF-8 text`);
+  }
 }
 
 /** Checks the keys here as well: a wrong command line is reported without a daemon. */
@@ -56,20 +61,6 @@ function checkKeys(operation: Operation, keys: OperationKeys): void {
     checkSelection(operation, readValues(operation, keys));
   } catch (error) {
     throw error instanceof InvalidRequestError ? new UsageError(error.message) : error;
-  }
-}
-
-function readText(file: string): string {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(file);
-  } catch (error) {
-    throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new CommandError(`${file} is not UTF-8 text`);
   }
 }
 

@@ -24,6 +24,9 @@ export interface DeadLetter {
   readonly labels: readonly string[];
 }
 
+/** Maximum number of dead letters of an account that are read at once, newest first: by policies, incidents, and pages. */
+export const MOST_DEAD_LETTERS = 10_000;
+
 /** URL without user info, query and fragment, which may contain secrets; undefined if it is invalid. */
 export function bareUrl(text: string): string | undefined {
   const url = URL.parse(text);

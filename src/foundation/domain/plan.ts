@@ -8,6 +8,7 @@ import type { FlowControlSpec } from './flow-control.ts';
 import { holdText, type Hold } from './hold.ts';
 import type { ManualOrigin } from './manual-plan.ts';
 import type { BodyEdit } from './carried-message.ts';
+import type { TextFilter } from './selection.ts';
 
 export const POLICY_MODES = ['off', 'audit', 'approve', 'enforce'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
@@ -118,35 +119,25 @@ export interface MessageDeleteProposal extends MessageProposal {
 /**
  * Filters of a prune, with its bound in time. Values of one filter are alternatives; several filters must all match.
  */
-export interface PruneFilter {
+export interface PruneFilter extends TextFilters<'url' | 'topicName' | 'scheduleId' | 'queueName' | Shared> {
   /** Epoch milliseconds, inclusive: entries that failed later are excluded. */
   readonly toDate: number;
   readonly fromDate?: number;
-  readonly url?: NonEmptyTexts;
-  readonly topicName?: NonEmptyTexts;
-  readonly scheduleId?: NonEmptyTexts;
-  readonly queueName?: NonEmptyTexts;
-  readonly label?: NonEmptyTexts;
-  readonly flowControlKey?: NonEmptyTexts;
-  readonly callerIp?: NonEmptyTexts;
   readonly responseStatus?: readonly [number, ...number[]];
 }
 
 /** Filters of a workflow DLQ listing. The values of one filter are alternatives; all filters must match. */
-export interface WorkflowDlqSelection {
+export interface WorkflowDlqSelection extends TextFilters<'workflowUrl' | 'failureFunctionState' | Shared> {
   /** Epoch milliseconds, inclusive. */
   readonly fromDate?: number;
   /** Epoch milliseconds, inclusive. */
   readonly toDate?: number;
-  readonly label?: NonEmptyTexts;
-  readonly workflowUrl?: NonEmptyTexts;
   readonly workflowRunId?: string;
-  readonly flowControlKey?: NonEmptyTexts;
-  readonly failureFunctionState?: NonEmptyTexts;
-  readonly callerIp?: NonEmptyTexts;
 }
 
-type NonEmptyTexts = readonly [string, ...string[]];
+type TextFilters<F extends TextFilter> = { readonly [Name in F]?: readonly [string, ...string[]] };
+/** Filters of both queues. */
+type Shared = 'label' | 'flowControlKey' | 'callerIp';
 
 /** Page of a prune. `items` is its `count`, 1 to 100. */
 export interface PruneProposal extends ProposalBase {

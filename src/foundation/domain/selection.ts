@@ -10,8 +10,8 @@ import { FAILURE_FUNCTION_STATES } from './workflow-dlq.ts';
 export const MANUAL_ACTIONS = ['resume', 'delete', 'republish', 'delete-messages', 'prune'] as const;
 export type ManualAction = (typeof MANUAL_ACTIONS)[number];
 
-/** Filters other than time. The values of one filter are alternatives; all filters must match. */
-const SELECTION_FILTERS = [
+/** Filters that are texts. The values of one filter are alternatives; all filters must match. */
+export const TEXT_FILTERS = [
   'label',
   'workflowUrl',
   'workflowRunId',
@@ -22,11 +22,12 @@ const SELECTION_FILTERS = [
   'topicName',
   'scheduleId',
   'queueName',
-  'responseStatus',
 ] as const;
-type SelectionFilter = (typeof SELECTION_FILTERS)[number];
+export type TextFilter = (typeof TEXT_FILTERS)[number];
+/** Filters other than time. */
+export const SELECTION_FILTERS = [...TEXT_FILTERS, 'responseStatus'] as const;
 
-type Filters = { readonly [F in Exclude<SelectionFilter, 'responseStatus'>]?: readonly string[] };
+type Filters = { readonly [F in TextFilter]?: readonly string[] };
 
 export interface Selection extends Filters {
   /** Absent if the daemon has only one account. */
@@ -46,16 +47,17 @@ export interface Selection extends Filters {
 }
 
 const RUN_FILTERS = ['label', 'workflowUrl', 'workflowRunId', 'flowControlKey', 'failureFunctionState', 'callerIp'];
-const LETTER_FILTERS = ['label', 'url', 'topicName', 'scheduleId', 'responseStatus'];
+const MESSAGE_FILTERS = ['label', 'url', 'topicName', 'scheduleId', 'responseStatus'];
 /** Filters of each action: those of the service's call, or for single messages the fields of a failure callback. */
 const FILTERS_OF: Readonly<Record<ManualAction, readonly string[]>> = {
   resume: RUN_FILTERS,
   delete: RUN_FILTERS,
-  republish: LETTER_FILTERS,
-  'delete-messages': LETTER_FILTERS,
+  republish: MESSAGE_FILTERS,
+  'delete-messages': MESSAGE_FILTERS,
   prune: ['label', 'url', 'topicName', 'scheduleId', 'queueName', 'flowControlKey', 'callerIp', 'responseStatus'],
 };
-const QUEUE_OF = {
+/** Queue on which each action acts. */
+export const QUEUE_OF = {
   resume: 'workflow',
   delete: 'workflow',
   republish: 'message',

@@ -4,7 +4,7 @@
  */
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import { DESTINATION_RULES } from '#foundation/domain/destination-state.ts';
-import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import { MOST_DEAD_LETTERS, type DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { isAboutFailures, type Deploy } from '#foundation/domain/deploy.ts';
 import {
   INCIDENT_STATES,
@@ -29,9 +29,6 @@ import { kindOfDeadLetter, kindOfOutage, kindOfRun } from './incident-kinds.ts';
 import { IncidentLookup } from './incident-lookup.ts';
 import { IncidentReports, reportTexts } from './incident-reports.ts';
 import type { IncidentMark } from './incident-store.ts';
-
-/** Maximum number of dead letters per account, newest first. The policies use the same number. */
-const MOST_DEAD_LETTERS = 10_000;
 
 /** Resume of a failed run whose outcome is not verified yet. */
 export interface OpenResume {

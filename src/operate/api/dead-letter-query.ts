@@ -102,18 +102,14 @@ export function* deadLetterRows(
   ids?: ReadonlySet<string>,
 ): Generator<FoundDeadLetter> {
   if (ids?.size === 0) return;
-  if (queue === 'workflow') {
-    const rows = deps.board.latest(account, 'workflowDlq')?.rows ?? [];
-    for (let index = rows.length - 1; index >= 0; index--) {
-      const row = rows[index]!;
-      if (ids?.has(row.dlqId) !== false) yield { account, queue, at: row.createdAt, row };
-    }
-  } else {
-    const rows = deps.incidents.deadLetters(account) ?? [];
-    for (let index = rows.length - 1; index >= 0; index--) {
-      const row = rows[index]!;
-      if (ids?.has(row.dlqId) !== false) yield { account, queue, at: row.learnedAt, row };
-    }
+  const runs = queue === 'workflow' ? deps.board.latest(account, 'workflowDlq')?.rows : undefined;
+  const rows = runs ?? (queue === 'message' ? deps.incidents.deadLetters(account) : undefined) ?? [];
+  for (let index = rows.length - 1; index >= 0; index--) {
+    const row = rows[index]!;
+    if (ids?.has(row.dlqId) === false) continue;
+    yield 'learnedAt' in row
+      ? { account, queue: 'message', at: row.learnedAt, row }
+      : { account, queue: 'workflow', at: row.createdAt, row };
   }
 }
 

@@ -133,14 +133,19 @@ function textOf(row: Readonly<Record<string, unknown>>, name: string): string | 
   return typeof encoded === 'string' && encoded !== '' ? Buffer.from(encoded, 'base64').toString('utf8') : undefined;
 }
 
-/** A JSON body is redacted by its fields, another one by its text. */
-/** Returns a body without secrets. @param indent blanks of each level of JSON */
-export function redactedBody(body: string, indent?: number): string {
+/** Returns the value of a JSON body; undefined for another one. */
+export function jsonOf(body: string): unknown {
   try {
-    return JSON.stringify(redactData(JSON.parse(body)), undefined, indent);
+    return JSON.parse(body);
   } catch {
-    return redact(body);
+    return undefined;
   }
+}
+
+/** Redacts a JSON body by its fields, another one by its text. @param indent blanks of each level of JSON */
+export function redactedBody(body: string, indent?: number): string {
+  const value = jsonOf(body);
+  return value === undefined ? redact(body) : JSON.stringify(redactData(value), undefined, indent);
 }
 
 function shown(body: string): string {

@@ -1,4 +1,5 @@
 /** Edit of a message before it is published again. Its content goes to the store, sealed; the plan has its hash. */
+import { isDeepStrictEqual } from 'node:util';
 import { redact, redactData } from '#foundation/domain/redact.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { Selection } from '#foundation/domain/selection.ts';
@@ -7,7 +8,7 @@ import type { BodyChange } from '#automate/ledger/kept-bodies.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiContext } from './api-deps.ts';
 import type { DeadLetterDeps } from './dead-letter-query.ts';
-import { findDeadLetter, redactedBody } from './dead-letter-views.ts';
+import { findDeadLetter, jsonOf, redactedBody } from './dead-letter-views.ts';
 import { fromLedger } from './from-store.ts';
 
 /** Stores an edit. @returns the selection with its hash @throws {HttpError} if the message cannot be edited */
@@ -34,18 +35,9 @@ export function editableText(body: Uint8Array): { readonly text: string } | { re
   const text = Buffer.from(body).toString('utf8');
   if (!Buffer.from(text).equals(body) || text.includes('\0')) return { reason: 'the body is no text' };
   if (text.length > MOST_CHARACTERS) return { reason: 'the body is too long' };
-  return readable(text) === text ? { text } : { reason: 'the body has what may be a secret, which no page shows' };
-}
-
-/** Text without secrets. JSON stays as it is written if it has none. */
-function readable(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    const clean = JSON.stringify(redactData(value), undefined, 2);
-    return clean === JSON.stringify(value, undefined, 2) ? redact(text) : clean;
-  } catch {
-    return redact(text);
-  }
+  const value = jsonOf(text);
+  if (redact(text) === text && isDeepStrictEqual(redactData(value), value)) return { text };
+  return { reason: 'the body has what may be a secret, which no page shows' };
 }
 
 /** Returns the bodies of an edited message before and after, without secrets, in lines; undefined without an edit. */
@@ -60,10 +52,6 @@ export async function editOfPlan(
     Promise.all([bodies.read(account, id, ledger), bodies.read(account, editOf(id), ledger)]),
   );
   if ('reason' in before || 'reason' in after) return undefined;
-  return { before: linesOf(before.kept.body), after: linesOf(after.kept.body) };
-}
-
-/** JSON with a line for each member, or the text itself. */
-function linesOf(body: Uint8Array): string {
-  return redactedBody(Buffer.from(body).toString('utf8'), 2);
+  const [old, edited] = [before, after].map(({ kept }) => redactedBody(Buffer.from(kept.body).toString('utf8'), 2));
+  return { before: old!, after: edited! };
 }

@@ -37,7 +37,7 @@ export function implementWhole<R extends ContractRoute>(
 
 /** Checks the caller's role before it reads the body. */
 async function given<R extends ContractRoute>(route: R, context: ApiContext): Promise<Given<R>> {
-  const { role, command, isLong, body, form } = route;
+  const { role, command, isLong, body, form, maxBytes } = route;
   const query = readQuery(context.query, route.query) as QueryOf<R>;
   const caller =
     command === undefined
@@ -47,7 +47,7 @@ async function given<R extends ContractRoute>(route: R, context: ApiContext): Pr
         : allow(context, role, command);
   // Reading the service may take minutes without a byte.
   if (isLong === true) context.mayTakeLong();
-  const read = form === undefined ? undefined : await readJson(context.request, body ?? z.undefined(), form);
+  const read = form === undefined ? undefined : await readJson(context.request, body ?? z.undefined(), form, maxBytes);
   return { ...context, query, body: read as BodyOf<R>, by: caller?.by ?? '' };
 }
 

@@ -20,7 +20,6 @@ export type MessageDetailDeps = Pick<ApiDeps, 'clock' | 'board' | 'ledger' | 'li
 const MOST_REQUESTS = 30;
 /** Maximum number of messages of a run. */
 const MOST_MESSAGES = 100;
-const MOST_DEAD_LETTERS = 10_000;
 /** Clock skew between the entries of a run and its failure. */
 const MARGIN_MS = 600_000;
 
@@ -71,13 +70,12 @@ class Lookup {
     return liveReads.read(this.#account, MOST_REQUESTS, async (api) => {
       if (known !== undefined) return { run: await this.#run(api, known.workflowRunId, known) };
       const isRetrigger = (await ledger.retriggers(this.#account, id)).some((one) => one.workflowRunId === id);
-      if (isRetrigger) return { run: await this.#run(api, id, await failedRunById(api, id, this.#signal)) };
-      const message = await this.#message(api, id);
+      const message = isRetrigger ? undefined : await this.#message(api, id);
       if (message !== undefined) return { message };
       const entry = await failedRunById(api, id, this.#signal);
-      if (entry !== undefined) return { run: await this.#run(api, id, entry) };
-      const isRun = (await this.#actionsOn([id])).some((action) => action.newRunId === id || runOf(action) === id);
-      return isRun ? { run: await this.#run(api, id, undefined) } : undefined;
+      const acted = await this.#actionsOn([id]);
+      const isRun = isRetrigger || acted.some((action) => action.newRunId === id || runOf(action) === id);
+      return entry !== undefined || isRun ? { run: await this.#run(api, id, entry) } : undefined;
     });
   }
 
@@ -104,7 +102,7 @@ class Lookup {
   }
 
   async #deadLetter(id: string): Promise<DeadLetter | undefined> {
-    const deadLetters = await this.#deps.ledger.deadLetters(this.#account, MOST_DEAD_LETTERS);
+    const deadLetters = await this.#deps.ledger.deadLetters(this.#account);
     return deadLetters.find(({ dlqId, messageId }) => dlqId === id || messageId === id);
   }
 
@@ -130,26 +128,29 @@ class Lookup {
     const urls = [entry?.workflowUrl, retrigger?.workflowUrl, ...actions.map(urlOf)];
     const workflowUrl = urls.find((url) => url !== undefined);
     const from = entry?.workflowCreatedAt ?? begun?.at ?? (retrigger && retrigger.at - MARGIN_MS);
-    const { messages, unknown, isCut } = await this.#messages(api, {
-      workflowRunId,
-      workflowUrl,
-      from,
-      to: entry?.createdAt,
-    });
+    const to = entry && entry.createdAt + MARGIN_MS;
+    const dates = { ...(from !== undefined && { fromDate: from }), ...(to !== undefined && { toDate: to }) };
+    const query = workflowUrl === undefined ? undefined : { url: workflowUrl, ...dates };
+    const { messages, unknown, isCut } = await this.#messages(api, workflowRunId, query);
     const resumedFrom = (await this.#deps.ledger.resumedFrom(account, [workflowRunId])).get(workflowRunId);
+    const { dlqId, labels = [], responseStatus, flowControlKey, failureFunctionState } = entry ?? {};
     const [createdAt, failedAt] = [entry?.workflowCreatedAt, entry?.createdAt];
     return {
       account,
       workflowRunId,
       traceId: workflowTraceIdOf(account, workflowRunId),
-      ...(workflowUrl !== undefined && { workflowUrl }),
-      ...entryView(entry),
-      ...(createdAt !== undefined && { createdAt }),
-      ...(failedAt !== undefined && { failedAt }),
-      ...(resumedFrom !== undefined && { resumedFrom }),
+      workflowUrl,
+      dlqId,
+      labels,
+      responseStatus,
+      flowControlKey,
+      failureFunctionState,
+      createdAt,
+      failedAt,
+      resumedFrom,
       resumedAs: actions.flatMap((action) => resumeOf(action, workflowRunId)),
       messages,
-      ...(isCut && { isCut }),
+      isCut,
       timeline: ordered([
         ...(createdAt === undefined ? [] : [{ at: createdAt, kind: 'created' as const }]),
         ...(failedAt === undefined ? [] : [{ at: failedAt, kind: 'ended' as const, outcome: 'failed' }]),
@@ -164,27 +165,9 @@ class Lookup {
   }
 
   /** Reads the messages of a run until the read may send no more requests. */
-  async #messages(
-    api: LogApi,
-    run: {
-      readonly workflowRunId: string;
-      readonly workflowUrl: string | undefined;
-      readonly from: number | undefined;
-      readonly to: number | undefined;
-    },
-  ): Promise<{
-    readonly messages: readonly MessageView[];
-    readonly unknown: readonly string[];
-    readonly isCut?: true;
-  }> {
-    const { workflowRunId, workflowUrl, from, to } = run;
-    if (workflowUrl === undefined)
+  async #messages(api: LogApi, workflowRunId: string, query: Parameters<typeof entriesOfRun>[1] | undefined) {
+    if (query === undefined)
       return { messages: [], unknown: ['The workflow’s URL is unknown, so its messages are too.'] };
-    const query = {
-      url: workflowUrl,
-      ...(from !== undefined && { fromDate: from }),
-      ...(to !== undefined && { toDate: to + MARGIN_MS }),
-    };
     const groups = new Map<string, LogEntry[]>();
     const unknown: string[] = [];
     let isCut = false;
@@ -207,7 +190,7 @@ class Lookup {
     }
     const messages: MessageView[] = [];
     for (const entries of all.slice(0, MOST_MESSAGES)) messages.push(await this.#messageOf(entries));
-    return { messages, unknown, ...((isCut || all.length > MOST_MESSAGES) && { isCut: true }) };
+    return { messages, unknown, isCut: isCut || all.length > MOST_MESSAGES || undefined };
   }
 
   async #messageOf(entries: readonly LogEntry[]): Promise<MessageView> {
@@ -235,16 +218,4 @@ function resumeOf(action: ActionRecord, workflowRunId: string): WorkflowRunView[
   const { newRunId, at, outcome = 'pending' } = action;
   if (newRunId === undefined || runOf(action) !== workflowRunId) return [];
   return [{ workflowRunId: newRunId, at, outcome }];
-}
-
-function entryView(entry: WorkflowDlqEntry | undefined): Pick<WorkflowRunView, 'labels'> & Partial<WorkflowRunView> {
-  if (entry === undefined) return { labels: [] };
-  const { dlqId, labels, responseStatus, flowControlKey, failureFunctionState } = entry;
-  return {
-    dlqId,
-    labels,
-    ...(responseStatus !== undefined && { responseStatus }),
-    ...(flowControlKey !== undefined && { flowControlKey }),
-    ...(failureFunctionState !== undefined && { failureFunctionState }),
-  };
 }

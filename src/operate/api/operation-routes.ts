@@ -3,10 +3,11 @@ import { isRecord } from '#foundation/domain/is-record.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
 import { OPERATIONS, operationNamed, type Operation } from '#service/operations.ts';
 import { callOperation } from '../contract/control.ts';
-import { allow } from '../http/access.ts';
+import { allow, type Role } from '../http/access.ts';
 import { readParsed } from '../http/body.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
-import { leastRole } from '../operations/perform.ts';
+import { leastRole, type Performed } from '../operations/perform.ts';
+import type { AskedOperation } from '../operations/ports.ts';
 import { OperationError } from '../operations/operation-error.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { implementWhole } from './implement.ts';
@@ -33,34 +34,39 @@ const STATUS = {
 
 /** Responds with the service's response, with secrets masked. */
 async function operation(context: ApiContext): Promise<Reply> {
-  const { deps, access, signal, id } = context;
-  const found = named(id);
+  const found = named(context.id);
   const command = `opsd api ${found.name}`;
   allow(context, leastRole(found), command);
   context.mayTakeLong();
   const { account, confirm, ...given } = await readKeys(context);
-  try {
-    const { answer, notes } = await deps.operate(found, {
-      given,
-      ...(account !== undefined && { account: textOf('account', account) }),
-      ...(confirm !== undefined && { confirm: textOf('confirm', confirm) }),
-      isLocal: access.isLocal,
-      signal,
-      allow: (role) => allow(context, role, command),
-    });
-    return {
-      status: answer.status,
-      contentType: MIME_TYPE.test(answer.contentType ?? '') ? answer.contentType! : 'application/octet-stream',
-      body: { parts: [answer.body], gzip: () => Promise.resolve([answer.body]) },
-      ...(notes.length > 0 && { headers: { [NOTE_HEADER]: notes.map((note) => encodeURIComponent(note)) } }),
-    };
-  } catch (error) {
-    throw httpErrorOf(error);
-  }
+  const asked = {
+    given,
+    ...(account !== undefined && { account: textOf('account', account) }),
+    ...(confirm !== undefined && { confirm: textOf('confirm', confirm) }),
+  };
+  const { answer, notes } = await sendOperation(context, found, asked, command);
+  return {
+    status: answer.status,
+    contentType: MIME_TYPE.test(answer.contentType ?? '') ? answer.contentType! : 'application/octet-stream',
+    body: { parts: [answer.body], gzip: () => Promise.resolve([answer.body]) },
+    ...(notes.length > 0 && { headers: { [NOTE_HEADER]: notes.map((note) => encodeURIComponent(note)) } }),
+  };
 }
 
-export function httpErrorOf(error: unknown): unknown {
-  return error instanceof OperationError ? new HttpError(STATUS[error.code], error.code, error.message) : error;
+/** Sends an operation for the caller of a request. @throws {HttpError} */
+export async function sendOperation(
+  context: Omit<ApiContext, 'query'>,
+  operation: Operation,
+  asked: Omit<AskedOperation, 'isLocal' | 'signal' | 'allow'>,
+  command: string,
+): Promise<Performed> {
+  const { access, signal } = context;
+  try {
+    const allowed = (role: Role) => allow(context, role, command);
+    return await context.deps.operate(operation, { ...asked, isLocal: access.isLocal, signal, allow: allowed });
+  } catch (error) {
+    throw error instanceof OperationError ? new HttpError(STATUS[error.code], error.code, error.message) : error;
+  }
 }
 
 function named(name: string): Operation {

@@ -1,8 +1,9 @@
 /** Routes that make plans, and the decisions about them. */
 import { selectionFault } from '#foundation/domain/selection.ts';
 import type { Decided, Person, Planned } from '#automate/ledger/commands.ts';
+import { MAX_MESSAGE_BYTES } from '../contract/parameters.ts';
 import * as plans from '../contract/plans.ts';
-import { checkBody, decoded, readValue } from '../http/json-body.ts';
+import { checkBody, readValue } from '../http/json-body.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiDeps, ApiRoute } from './api-deps.ts';
 import { editedSelection } from './edited-message.ts';
@@ -11,7 +12,7 @@ import { storedPlanView } from './stored-plans.ts';
 
 export const PLAN_ROUTES: readonly ApiRoute[] = [
   implement(plans.postPlan, async (given) => {
-    const body = await readValue(given.request, plans.PLAN_FORM, plans.MAX_PLAN_BYTES);
+    const body = await readValue(given.request, plans.PLAN_FORM, MAX_MESSAGE_BYTES);
     const isManual = typeof body === 'object' && body !== null && 'selection' in body;
     const made = await (isManual ? manualPlan(given, body) : policyPlan(given, body));
     if (!made.ok) throw refusedError(made);
@@ -62,10 +63,6 @@ async function manualPlan({ deps, by, signal }: PlanRequest, body: unknown): Pro
   // The engine checks this again: no caller may select everything.
   const fault = selectionFault(selection, deps.clock.now());
   if (fault !== undefined) throw new HttpError(400, 'bad_selection', `The selection is wrong: ${fault}.`);
-  const change = edit && {
-    headers: edit.headers,
-    ...(edit.body !== undefined && { body: decoded(edit.body, plans.MANUAL_FORM) }),
-  };
-  const chosen = change === undefined ? selection : await editedSelection(deps, selection, change);
+  const chosen = edit === undefined ? selection : await editedSelection(deps, selection, edit);
   return deps.engine.planManually({ by, reason, selection: chosen, overrule: overrule?.settings }, signal);
 }

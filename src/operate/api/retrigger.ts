@@ -8,32 +8,24 @@ import { forwardedHeaders } from '#service/parse/forwarded-headers.ts';
 import { operationNamed } from '#service/operations.ts';
 import type { AnswerOf } from '../contract/route.ts';
 import { retriggerRun } from '../contract/dead-letters.ts';
-import { allow } from '../http/access.ts';
-import { readParsed } from '../http/body.ts';
-import { checkBody, decoded } from '../http/json-body.ts';
 import { HttpError } from '../http/reply.ts';
 import type { FoundDeadLetter } from './dead-letter-query.ts';
 import { findDeadLetter } from './dead-letter-views.ts';
 import { fromLedger } from './from-store.ts';
 import type { Given } from './implement.ts';
 import { knownAccount } from './known-account.ts';
-import { httpErrorOf } from './operation-routes.ts';
+import { sendOperation } from './operation-routes.ts';
 import { retriggerViews, readRun } from './retrigger-views.ts';
 
 type FoundRun = Extract<FoundDeadLetter, { queue: 'workflow' }>;
 type Row = Readonly<Record<string, unknown>>;
 
-const FORM = '{"id": "DLQID", "confirm": "DLQID", "reason": "TEXT", "account": "NAME", "body": "BASE64"}';
-/** Maximum size of a request: 8 MiB of body in base64. */
-const MAX_REQUEST_BYTES = 12 * 1_048_576;
 /** Milliseconds between the creations of a run and of its first message. */
 const FIRST_MS = 10_000;
 
 /** @throws {HttpError} */
 export async function retrigger(context: Given<typeof retriggerRun>): Promise<AnswerOf<typeof retriggerRun>> {
-  const { deps, signal, request } = context;
-  const read = await readParsed(request, MAX_REQUEST_BYTES, `The body must be JSON: ${FORM}`);
-  const asked = checkBody(read, retriggerRun.body!, FORM);
+  const { deps, signal, body: asked } = context;
   const { id, reason } = asked;
   const found = findDeadLetter(deps, id, knownAccount(deps, asked.account));
   const { account } = found;
@@ -48,7 +40,7 @@ export async function retrigger(context: Given<typeof retriggerRun>): Promise<An
   if (lost !== undefined) throw refused(`it was retriggered before, as run ${lost.workflowRunId}. ${lost.text}`);
   const row = await deps.incidents.readRow(account, found.row, signal);
   if (typeof row === 'string') throw refused(`the entry cannot be read: ${row}`);
-  const body = asked.body === undefined ? await firstBody(context, found, row) : decoded(asked.body, FORM);
+  const body = asked.body ?? (await firstBody(context, found, row));
   const { workflowUrl } = found.row;
   const run = {
     dlqId: id,
@@ -60,11 +52,7 @@ export async function retrigger(context: Given<typeof retriggerRun>): Promise<An
     isEdited: asked.body !== undefined,
   };
   const given = { ...(await settingsOf(context, found, row)), workflowUrl, workflowRunId: run.workflowRunId, body };
-  try {
-    await deps.operate(operationNamed('trigger')!, { ...callOf(context, account), given, retrigger: run });
-  } catch (error) {
-    throw httpErrorOf(error);
-  }
+  await send(context, 'trigger', { account, given, retrigger: run });
   const sent = { ...run, at: deps.clock.now(), by: context.by, outcome: 'accepted' } as const;
   return { retrigger: (await retriggerViews(context, account, [sent]))[0]! };
 }
@@ -73,17 +61,15 @@ function refused(why: string): HttpError {
   return new HttpError(409, 'refused', `${why}; nothing was sent`);
 }
 
-function callOf(context: Given<typeof retriggerRun>, account: string) {
-  const { signal, access } = context;
-  const allowed = (role: Parameters<typeof allow>[1]) => allow(context, role, 'opsd dlq retrigger ID --reason TEXT');
-  return { account, signal, isLocal: access.isLocal, allow: allowed };
+function send(context: Given<typeof retriggerRun>, name: string, asked: Parameters<typeof sendOperation>[2]) {
+  return sendOperation(context, operationNamed(name)!, asked, retriggerRun.command!);
 }
 
 /** Settings of the failed run, as far as its entry has them. */
 async function settingsOf(context: Given<typeof retriggerRun>, { account, row: entry }: FoundRun, row: Row) {
   const { labels, maxRetries, flowControlKey } = entry;
   const brand = context.deps.headerPrefix?.(account) ?? 'Svc';
-  const forward = forwardedHeaders(row['header'], brand);
+  const forward = forwardedHeaders(row['header'], `${brand}-`, (name) => name === 'authorization');
   if (forward === undefined) throw refused('a header of the run is redacted');
   const failureCallback = row['failureCallback'];
   const kept = labels.filter((label) => !isStamp(label));
@@ -101,14 +87,8 @@ async function settingsOf(context: Given<typeof retriggerRun>, { account, row: e
 
 /** Returns the limits of a flow-control key: a message with the key sets them, and the entry has only the key. */
 async function limitsOf(context: Given<typeof retriggerRun>, account: string, flowControlKey: string): Promise<string> {
-  let limits: Row;
-  try {
-    const asked = { ...callOf(context, account), given: { flowControlKey } };
-    const { answer } = await context.deps.operate(operationNamed('get-flow-control')!, asked);
-    limits = JSON.parse(answer.body.toString('utf8')) as Row;
-  } catch (error) {
-    throw httpErrorOf(error);
-  }
+  const { answer } = await send(context, 'get-flow-control', { account, given: { flowControlKey } });
+  const limits = JSON.parse(answer.body.toString('utf8')) as Row;
   const known = { parallelism: limits['parallelismMax'], rate: limits['rateMax'], period: limits['ratePeriod'] };
   const set = Object.entries(known).filter(([name, value]) => Number(value) > 0 && (name !== 'period' || known.rate));
   if (set.length > 0) return set.map(([name, value]) => `${name}=${Number(value)}`).join(', ');

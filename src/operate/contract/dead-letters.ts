@@ -4,9 +4,11 @@ import { RETRIGGER_STATES } from '../situation/retrigger.ts';
 import { DEAD_LETTER_QUEUES } from '#foundation/domain/incident.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import {
+  bytesField,
   choiceField,
   cursorParameter,
   limitParameter,
+  MAX_MESSAGE_BYTES,
   nameField,
   pastParameter,
   reasonField,
@@ -46,21 +48,13 @@ export const deadLetter = s.named(
     responseStatus: s.opt(s.integer()),
     // Workflow DLQ only: start of the last response body.
     responseText: s.opt(s.text()),
-    url: s.opt(s.text()),
     // Without the daemon's own stamps.
     labels: s.listOf(s.text()),
-    workflowUrl: s.opt(s.text()),
-    workflowRunId: s.opt(s.text()),
+    ...s.optTexts('url', 'method', 'workflowUrl', 'workflowRunId', 'flowControlKey', 'failureFunctionState'),
+    ...s.optTexts('messageId', 'topicName', 'scheduleId', 'callerIp'),
     workflowCreatedAt: s.opt(s.time()),
-    method: s.opt(s.text()),
-    flowControlKey: s.opt(s.text()),
-    callerIp: s.opt(s.text()),
-    failureFunctionState: s.opt(s.text()),
-    maxRetries: s.opt(s.integer()),
-    messageId: s.opt(s.text()),
     createdAt: s.opt(s.time()),
-    topicName: s.opt(s.text()),
-    scheduleId: s.opt(s.text()),
+    maxRetries: s.opt(s.integer()),
     retried: s.opt(s.integer()),
   }),
 );
@@ -194,8 +188,10 @@ export const retriggerRun = route('POST /api/v1/retrigger', {
     account: nameField('the name of an account').exactOptional(),
     confirm: nameField('the dlqId again').exactOptional(),
     reason: reasonField(),
-    body: z.string('must be base64').exactOptional().describe('Body in base64; default: that of the failed run.'),
+    body: bytesField().exactOptional().describe('Body in base64; default: that of the failed run.'),
   }),
+  form: '{"id": "DLQID", "confirm": "DLQID", "reason": "TEXT", "account": "NAME", "body": "BASE64"}',
+  maxBytes: MAX_MESSAGE_BYTES,
   answer: s.object({ retrigger }),
   errors: [404, 409, 429, 502, 503],
 });

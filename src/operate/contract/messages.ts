@@ -14,34 +14,29 @@ import { action } from './policies.ts';
 import { route } from './route.ts';
 import * as s from './schema.ts';
 
-const description = {
-  url: s.opt(s.text()),
-  topicName: s.opt(s.text()),
-  queueName: s.opt(s.text()),
-  scheduleId: s.opt(s.text()),
-  method: s.opt(s.text()),
-  maxRetries: s.opt(s.integer()),
-  flowControlKey: s.opt(s.text()),
+const messageFields = {
+  account: s.text(),
+  messageId: s.text(),
+  traceId: s.text(),
+  // State of the newest entry; absent if the log has no entry of the message.
+  state: s.opt(s.choice(MESSAGE_STATES)),
+  labels: s.listOf(s.text()),
+  postponedBy: s.opt(s.choice(['delay', 'not_before'])),
+  ...s.optTexts('url', 'topicName', 'endpointName', 'queueName', 'scheduleId', 'method', 'flowControlKey'),
   workflowRunId: s.opt(s.text()),
+  maxRetries: s.opt(s.integer()),
 };
 
 /** One message of the search: `state` and the response are those of its newest matching entry. */
 const messageRow = s.named(
   'MessageRow',
   s.object({
-    account: s.text(),
-    messageId: s.text(),
+    ...messageFields,
     at: s.time('Time of the newest matching entry.'),
-    state: s.opt(s.choice(MESSAGE_STATES)),
-    traceId: s.text(),
     isUpdate: s.opt(s.flag('True if an earlier page had an older entry of the message.')),
-    ...description,
-    endpointName: s.opt(s.text()),
-    labels: s.listOf(s.text()),
     error: s.opt(s.text()),
     responseStatus: s.opt(s.integer()),
     nextDeliveryTime: s.opt(s.time()),
-    postponedBy: s.opt(s.choice(['delay', 'not_before'])),
   }),
 );
 export type MessageRow = s.Infer<typeof messageRow>;
@@ -89,11 +84,7 @@ export type TimelineEvent = s.Infer<typeof timelineEvent>;
 const message = s.named(
   'Message',
   s.object({
-    account: s.text(),
-    messageId: s.text(),
-    traceId: s.text(),
-    // State of the newest entry; absent if the log has no entry of the message.
-    state: s.opt(s.choice(MESSAGE_STATES)),
+    ...messageFields,
     isOpen: s.flag('True if no entry ends the message.'),
     createdAt: s.opt(s.time()),
     endedAt: s.opt(s.time()),
@@ -101,10 +92,6 @@ const message = s.named(
     totalMs: s.opt(s.span('Time from creation to end.')),
     // `snapshot` if the log has one entry for the message instead of one for each change.
     entryMode: s.opt(s.choice(['transitions', 'snapshot'])),
-    ...description,
-    endpointName: s.opt(s.text()),
-    labels: s.listOf(s.text()),
-    postponedBy: s.opt(s.choice(['delay', 'not_before'])),
     timeline: s.listOf(timelineEvent),
     unknown: s.listOf(s.text(), 'Facts that the log does not have.'),
   }),
@@ -117,15 +104,12 @@ const workflowRun = s.named(
     account: s.text(),
     workflowRunId: s.text(),
     traceId: s.text(),
-    workflowUrl: s.opt(s.text()),
-    dlqId: s.opt(s.text()),
+    ...s.optTexts('workflowUrl', 'dlqId', 'flowControlKey', 'failureFunctionState'),
     createdAt: s.opt(s.time()),
     // Time when the run failed and entered the workflow DLQ.
     failedAt: s.opt(s.time()),
     responseStatus: s.opt(s.integer()),
     labels: s.listOf(s.text()),
-    flowControlKey: s.opt(s.text()),
-    failureFunctionState: s.opt(s.text()),
     resumedFrom: s.opt(s.text('Run that the daemon resumed as this one.')),
     // Runs that the daemon resumed this one as, oldest first.
     resumedAs: s.listOf(s.object({ workflowRunId: s.text(), at: s.time(), outcome: s.text() })),

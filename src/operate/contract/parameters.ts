@@ -67,6 +67,14 @@ export function pastParameter(description: string) {
     .describe(`${description}: epoch milliseconds, ISO 8601, or a duration before now, such as \`2h\`.`);
 }
 
+/** Bytes, in base64. */
+export function bytesField() {
+  return z.base64('must be base64').transform((text) => Buffer.from(text, 'base64'));
+}
+
+/** Maximum size of a request with the body of a message: 8 MiB as base64. */
+export const MAX_MESSAGE_BYTES = 12_582_912;
+
 /** Text of an operator, recorded in the audit log. */
 export function reasonField() {
   return boundedText(MAX_REASON).regex(/\S/, 'must not be empty').trim();

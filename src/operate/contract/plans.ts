@@ -11,11 +11,11 @@ import {
   type PlanCap,
 } from '#foundation/domain/plan.ts';
 import { TRENDS } from '#foundation/domain/hold.ts';
-import { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
+import { MANUAL_ACTIONS, TEXT_FILTERS, type TextFilter } from '#foundation/domain/selection.ts';
 import type { RunSummary } from '#automate/ledger/commands.ts';
 import { STORED_STATES } from '#automate/ledger/plans.ts';
 import { CAMPAIGN_STATES } from '#foundation/domain/campaign.ts';
-import { choiceField, limitParameter, nameField, reasonField, textParameter } from './parameters.ts';
+import { bytesField, choiceField, limitParameter, nameField, reasonField, textParameter } from './parameters.ts';
 import { route } from './route.ts';
 import * as s from './schema.ts';
 import { denial } from './status.ts';
@@ -145,8 +145,7 @@ export const storedFields = {
   // Reason for an approval that the mode does not require.
   needsApproval: s.opt(denial),
   stopped: s.opt(denial),
-  by: s.opt(s.text()),
-  reason: s.opt(s.text()),
+  ...s.optTexts('by', 'reason'),
   decidedAt: s.opt(s.time()),
   approvedBy: s.opt(s.text('Operator who approved it. A later decision keeps it.')),
   approvedAt: s.opt(s.time()),
@@ -282,16 +281,7 @@ const selectionBody = z.strictObject(
     action: choiceField(MANUAL_ACTIONS),
     queue: choiceField(['workflow', 'message']).exactOptional(),
     ids: z.array(z.string('must be a text'), 'must be a list of dlqIds').exactOptional(),
-    label: texts,
-    workflowUrl: texts,
-    workflowRunId: texts,
-    flowControlKey: texts,
-    failureFunctionState: texts,
-    callerIp: texts,
-    url: texts,
-    topicName: texts,
-    scheduleId: texts,
-    queueName: texts,
+    ...(Object.fromEntries(TEXT_FILTERS.map((name) => [name, texts])) as Record<TextFilter, typeof texts>),
     responseStatus: z
       .union([status, z.array(status)], 'must be a status or a list of statuses')
       .transform((value) => (typeof value === 'number' ? [value] : value))
@@ -312,13 +302,11 @@ export const manualBody = z.strictObject({
   /** Of a republish of one id. A header with an empty value is removed. */
   edit: z
     .strictObject({
-      body: z.string('must be base64').exactOptional(),
+      body: bytesField().exactOptional(),
       headers: z.record(z.string(), z.string('must be a text')).exactOptional(),
     })
     .exactOptional(),
 });
-/** Maximum size of a request: an edited body of 8 MiB as base64. */
-export const MAX_PLAN_BYTES = 12_582_912;
 export const MANUAL_FORM =
   '{"selection": {"action": "resume", "ids": ["ID"], "label": ["TEXT"], …}, "reason": "TEXT", "account": "NAME", "overrule": {"settings": {"limits.maxPerRun": "50"}}}; account, overrule and edit are optional, and one id or one filter is enough.';
 

@@ -57,8 +57,7 @@ const policy = s.named(
     name: s.text(),
     account: s.text(),
     action: s.choice(ACTION_TYPES),
-    owner: s.opt(s.text()),
-    description: s.opt(s.text()),
+    ...s.optTexts('owner', 'description'),
     source: s.text('Place in the configuration: `file:line`.'),
     schedule: s.text(),
     mode: s.choice(POLICY_MODES),
@@ -106,8 +105,7 @@ export const action = s.named(
     account: s.text(),
     action: s.choice(ACTION_TYPES),
     target: s.text('A dlqId, or the page or the amount of the action.'),
-    workflowRunId: s.opt(s.text()),
-    workflowUrl: s.opt(s.text()),
+    ...s.optTexts('workflowRunId', 'workflowUrl'),
     attempt: s.opt(s.integer('1 for the first resume of a run.')),
     // `pending` while the request is in flight, or after a crash until recovery.
     outcome: s.choice([...ACTION_OUTCOMES, 'pending']),
@@ -187,9 +185,7 @@ const subject = s.named(
   s.objectOf<Subject>({
     account: s.text(),
     in: s.choice(['workflow-dlq', 'message-dlq', 'log'], 'Present place; `log` if it is in no DLQ.'),
-    dlqId: s.opt(s.text()),
-    workflowRunId: s.opt(s.text()),
-    messageId: s.opt(s.text()),
+    ...s.optTexts('dlqId', 'workflowRunId', 'messageId'),
   }),
 );
 

@@ -21,6 +21,8 @@ interface Described<Q extends z.ZodObject, B extends z.ZodType, A> {
   readonly body?: B;
   /** Form of the body, for its errors; absent if the handler reads the body. */
   readonly form?: string;
+  /** Maximum size of the body, if it is larger than that of other commands. */
+  readonly maxBytes?: number;
   readonly answer: Schema<A>;
   /** Statuses of its errors, in addition to those that every operation can have. */
   readonly errors?: readonly number[];

@@ -49,6 +49,11 @@ type FieldsOf<T> = { readonly [K in keyof T]-?: Partial<Pick<T, K>> extends Pick
 
 export const opt = <T>(schema: Schema<T>): Optional<T> => ({ optional: schema });
 
+/** Texts that may be absent. */
+export function optTexts<const N extends string>(...names: readonly N[]): Readonly<Record<N, Optional<string>>> {
+  return Object.fromEntries(names.map((name) => [name, opt(text())])) as Record<N, Optional<string>>;
+}
+
 /** Object whose type follows from its fields. */
 export function object<const F extends Fields>(fields: F, description?: string): Schema<ValuesOf<F>> {
   return objectWith(fields, description);

@@ -182,11 +182,7 @@ export const condition = s.named(
   s.objectOf<Condition>({
     key: s.text('Permanent name: `held/POLICY`.'),
     severity: s.choice(NOTIFICATION_SEVERITIES),
-    policy: s.opt(s.text()),
-    account: s.opt(s.text()),
-    owner: s.opt(s.text()),
-    group: s.opt(s.text()),
-    guard: s.opt(s.text()),
+    ...s.optTexts('policy', 'account', 'owner', 'group', 'guard'),
     denial: s.opt(denial),
     summary: s.text(),
     detail: s.text('Description, and what to do.'),

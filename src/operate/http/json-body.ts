@@ -12,8 +12,9 @@ export async function readJson<S extends z.ZodType>(
   request: IncomingMessage,
   schema: S,
   form: string,
+  maxBytes?: number,
 ): Promise<z.output<S>> {
-  return checkBody(await readValue(request, form), schema, form);
+  return checkBody(await readValue(request, form, maxBytes), schema, form);
 }
 
 /** Reads a body whose format depends on its content. */
@@ -26,14 +27,6 @@ export function checkBody<S extends z.ZodType>(value: unknown, schema: S, form: 
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(faultOf).join('; ');
   throw new HttpError(400, 'bad_request', `${faults}. The body must be: ${form}`);
-}
-
-/** Bytes of a member in base64. @throws {HttpError} 400 */
-export function decoded(text: string, form: string): Buffer {
-  const bytes = Buffer.from(text, 'base64');
-  // Node ignores what is no base64.
-  if (bytes.toString('base64') === text) return bytes;
-  throw new HttpError(400, 'bad_request', `body must be base64. The body must be: ${form}`);
 }
 
 function faultOf(issue: z.core.$ZodIssue): string {

@@ -1,7 +1,9 @@
-/** Selection on the page of the dead letters: checked ones, or all that match the filters of its address. */
-import type { Selection } from '#foundation/domain/selection.ts';
+/** Selection on the pages of dead letters: the page's own, checked ones, or all that match the filters of its address. */
+import { QUEUE_OF, TEXT_FILTERS, type Selection } from '#foundation/domain/selection.ts';
 import { hasScheme } from '#foundation/domain/typed-filters.ts';
 import { pageOfDeadLetters, type FoundDeadLetter } from '../api/dead-letter-query.ts';
+import { editedSelection } from '../api/edited-message.ts';
+import { fromLedger } from '../api/from-store.ts';
 import { searchDeadLetters } from '../contract/dead-letters.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
@@ -30,21 +32,28 @@ export async function planDeadLetters(context: PageContext): Promise<Reply> {
   const action = buttonOf(form, ACTS);
   const reason = reasonOf(form);
   const selection = form.get('scope') === 'all' ? allThatMatch(context, action) : checked(context, form, action);
-  return makeManualPlan(context, selection, { by: caller.by, reason });
+  return makeManualPlan(context, await edited(context, selection, form.get('body')), { by: caller.by, reason });
+}
+
+/** @param body body of the only message on its page; null without the field */
+async function edited(context: PageContext, selection: Selection, body: string | null): Promise<Selection> {
+  const { account = '', ids: [id = ''] = [] } = selection;
+  if (body === null) return selection;
+  const read = await fromLedger(context, (ledger) => context.deps.bodies.read(account, id, ledger));
+  const before = 'kept' in read ? Buffer.from(read.kept.body).toString('utf8') : '';
+  // A browser sends each line end as CR LF.
+  const after = before.includes('\r\n') ? body : body.replaceAll('\r\n', '\n');
+  return after === before ? selection : editedSelection(context.deps, selection, { body: Buffer.from(after) });
 }
 
 type Act = (typeof ACTS)[number];
 
-function queueOf(action: Act): 'workflow' | 'message' {
-  return action === 'resume' || action === 'delete' ? 'workflow' : 'message';
-}
-
 function checked(context: PageContext, form: URLSearchParams, action: Act): Selection {
-  const ids = [...new Set(form.getAll('id'))];
+  const ids = [...new Set(context.id === '' ? form.getAll('id') : [context.id])];
   if (ids.length === 0) {
     throw new HttpError(400, 'bad_selection', 'Nothing is selected. Check dead letters, or choose all that match.');
   }
-  const queue = queueOf(action);
+  const queue = QUEUE_OF[action];
   const query = new URLSearchParams({ queue });
   for (const id of ids) query.append('dlqId', id);
   const account = queryFilters(context.query).get('account');
@@ -64,7 +73,7 @@ function allThatMatch(context: PageContext, action: Act): Selection {
   if (selectsEverything(query)) {
     throw new HttpError(400, 'bad_selection', 'A filter is required to choose all that match.');
   }
-  const queue = queueOf(action);
+  const queue = QUEUE_OF[action];
   query.set('queue', queue);
   query.delete('cursor');
   const found = matching(context, query);
@@ -76,35 +85,21 @@ function allThatMatch(context: PageContext, action: Act): Selection {
 
 /** Filters of a plan with more entries than it can name. The service evaluates them again. */
 function filtersOnly({ deps }: PageContext, query: URLSearchParams): Omit<Selection, 'action'> {
-  const {
-    incident,
-    cause,
-    dlqId,
-    messageId,
-    since,
-    fromDate,
-    toDate,
-    limit: _,
-    queue: _queue,
-    responseStatus,
-    ...rest
-  } = readQuery(query, searchDeadLetters.query);
+  const { incident, cause, dlqId, messageId, ...read } = readQuery(query, searchDeadLetters.query);
+  const { since, fromDate, toDate, responseStatus, url = [], workflowUrl = [] } = read;
   if ([incident, cause, dlqId, messageId].some((value) => value !== undefined)) {
     const message = `More than ${MOST_IDS} match, so only filters of the service can select them: remove incident, cause and ids.`;
     throw new HttpError(400, 'bad_selection', message);
   }
   // The service compares whole values.
-  if (
-    [...(rest.url ?? []), ...(rest.workflowUrl ?? [])].some((text) => !hasScheme(text)) ||
-    responseStatus?.some(isClass)
-  ) {
+  if ([...url, ...workflowUrl].some((text) => !hasScheme(text)) || responseStatus?.some(isClass)) {
     const message = `More than ${MOST_IDS} match, so only filters of the service can select them: give the whole URL, and a status such as 503.`;
     throw new HttpError(400, 'bad_selection', message);
   }
   const now = deps.clock.now();
   const from = [since, fromDate].flatMap((text) => (text === undefined ? [] : [pastOf(text, now)]));
   return {
-    ...rest,
+    ...Object.fromEntries(TEXT_FILTERS.flatMap((name) => (name in read ? [[name, read[name as 'url']]] : []))),
     ...(responseStatus !== undefined && { responseStatus: responseStatus.map(Number) }),
     ...(from.length > 0 && { fromDate: Math.max(...from) }),
     // Later failures were not on the page.

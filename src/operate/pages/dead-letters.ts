@@ -5,17 +5,15 @@ import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import { counted, formatCount } from '../api/format.ts';
 import type { FoundDeadLetter } from '../api/dead-letter-query.ts';
 import { deadLetterDetail, deadLetterList, findDeadLetter } from '../api/dead-letter-views.ts';
-import { editableText, editedSelection } from '../api/edited-message.ts';
+import { editableText } from '../api/edited-message.ts';
 import { fromLedger } from '../api/from-store.ts';
 import { allow, mayUse } from '../http/access.ts';
-import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
 import { selectsEverything } from './dead-letter-selection.ts';
-import { reasonInput, reasonOf } from './frame/fields.ts';
+import { reasonInput } from './frame/fields.ts';
 import { accountField, filteredAccount, filterForm, queryFilters, nextLink, readFilters } from './frame/filters.ts';
 import { addressOf, formFor, pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { queueProblems } from './incidents.ts';
-import { makeManualPlan } from './manual-plan.ts';
 import { deadLetterSheet } from '../show/dead-letter.ts';
 import { deadLetterPath, incidentPath } from '../contract/page-paths.ts';
 import { shellWord } from '#foundation/domain/own-command.ts';
@@ -171,20 +169,4 @@ async function republishForm(context: PageContext, { account, row }: FoundDeadLe
         <span class="faint">A plan changes nothing until you apply it.</span>`,
     }),
   );
-}
-
-export async function planRepublish(context: PageContext): Promise<Reply> {
-  const { deps, id } = context;
-  const caller = allow(context, 'operator', 'opsd dlq republish ID');
-  const form = await readForm(context, caller);
-  const { account, row } = findDeadLetter(deps, id, filteredAccount(context));
-  const selection = { action: 'republish', ids: [row.dlqId], queue: 'message', account } as const;
-  const read = await fromLedger(context, (ledger) => deps.bodies.read(account, row.dlqId, ledger));
-  const before = 'kept' in read ? Buffer.from(read.kept.body).toString('utf8') : '';
-  const given = form.get('body');
-  // A browser sends each line end as CR LF.
-  const after = given === null || before.includes('\r\n') ? given : given.replaceAll('\r\n', '\n');
-  const isEdited = after !== null && after !== before;
-  const chosen = isEdited ? await editedSelection(deps, selection, { body: Buffer.from(after) }) : selection;
-  return makeManualPlan(context, chosen, { by: caller.by, reason: reasonOf(form) });
 }

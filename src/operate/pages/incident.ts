@@ -1,6 +1,6 @@
 /** Page of one incident: what fails, who repairs it, the next step, and the forms for it. */
 import { stateWord } from '#foundation/domain/incident.ts';
-import type { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
+import { QUEUE_OF, type MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
 import { counted } from '../api/format.ts';
 import { fromStore } from '../api/from-store.ts';
 import { acknowledge } from '../api/incident-routes.ts';
@@ -157,6 +157,6 @@ export async function changeIncident(context: PageContext): Promise<Reply> {
   }
   await deps.incidents.settled();
   const { account, memberIds } = await incidentDetail(deps, findIncident(deps, id));
-  const ids = memberIds[act === 'republish' || act === 'delete-messages' ? 'message' : 'workflow'];
+  const ids = memberIds[QUEUE_OF[act]];
   return makeManualPlan(context, { account, action: act, ids }, { by: caller.by, reason });
 }

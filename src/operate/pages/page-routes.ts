@@ -3,7 +3,7 @@ import { auditPage, verifyPage } from './audit.ts';
 import { canariesPage } from './canaries.ts';
 import { configurationPage } from './configuration.ts';
 import { planDeadLetters } from './dead-letter-selection.ts';
-import { deadLetterPage, deadLettersPage, planRepublish } from './dead-letters.ts';
+import { deadLetterPage, deadLettersPage } from './dead-letters.ts';
 import { flowControlPage } from './flow-control.ts';
 import { ASSET_ROUTES } from './frame/assets.ts';
 import type { PageRoute } from './frame/page.ts';
@@ -29,7 +29,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   { path: '/dead-letters', method: 'GET', handle: deadLettersPage },
   { path: '/dead-letters', method: 'POST', hasForm: true, handle: planDeadLetters },
   { path: '/dead-letters/{id}', method: 'GET', handle: deadLetterPage },
-  { path: '/dead-letters/{id}', method: 'POST', hasForm: true, handle: planRepublish },
+  { path: '/dead-letters/{id}', method: 'POST', hasForm: true, handle: planDeadLetters },
   { path: '/messages', method: 'GET', handle: messagesPage },
   { path: '/messages/{id}', method: 'GET', handle: messagePage },
   { path: '/canaries', method: 'GET', handle: canariesPage },

@@ -78,17 +78,12 @@ function newRun({ workflowRunId, state: now, text, by, reason, isEdited, at }: R
 
 function samplePart({ headers, body, responseHeaders, responseBody, isCut, problem }: DeadLetterSample): Cell {
   if (problem !== undefined) return notice('attention', problem);
-  const parts = {
-    Headers: headers !== undefined && JSON.stringify(headers, undefined, 2),
-    Body: body,
-    'Response headers': responseHeaders !== undefined && JSON.stringify(responseHeaders, undefined, 2),
-    'Response body': responseBody,
-  };
+  const parts = { Headers: headers, Body: body, 'Response headers': responseHeaders, 'Response body': responseBody };
   return [
-    ...Object.entries(parts).map(
-      ([title, text], index) =>
-        text !== undefined && text !== false && section(`sample-${index}`, title, blockText(text)),
-    ),
+    ...Object.entries(parts).map(([title, part], index) => {
+      const text = typeof part === 'string' ? part : JSON.stringify(part, undefined, 2);
+      return text !== undefined && section(`sample-${index}`, title, blockText(text));
+    }),
     isCut && faint('Long texts are cut.'),
   ];
 }

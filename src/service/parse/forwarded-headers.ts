@@ -1,30 +1,37 @@
 /** Headers of a stored message that its destination received, and that a repeated message must have as well. */
 
 /** Headers of one HTTP request, and of the parties that passed it on. */
-export const OF_TRANSPORT =
+const OF_TRANSPORT =
   /^(?:accept|accept-encoding|cdn-loop|cf-.*|connection|content-length|expect|forwarded|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent|via|x-forwarded-.*|x-real-ip)$/;
 
 /**
- * Services list the forwarded headers with their prefix beside the others, or without it.
+ * Returns the headers by name. The interface does not say which ones the service stores. With a setting of the service
+ * among them, they are those of the publish request: only its forwarded headers reach the destination, not its
+ * credentials. Otherwise they are those of the delivery. The service itself adds the settings of runs.
  *
  * @param header names with texts or lists of texts
- * @param brand brand prefix of the service's own headers
+ * @param prefix prefix of the service's own headers
+ * @param isOfPublisher returns true for an unmarked header, by its lower-case name, that may be a credential of the publisher
  * @returns undefined if a value is redacted or is no text
  */
-export function forwardedHeaders(header: unknown, brand: string): Readonly<Record<string, string>> | undefined {
-  const [own, forward] = [`${brand}-`.toLowerCase(), `${brand}-forward-`.toLowerCase()];
+export function forwardedHeaders(
+  header: unknown,
+  prefix: string,
+  isOfPublisher: (name: string, text: string) => boolean,
+): Readonly<Record<string, string>> | undefined {
+  const own = prefix.toLowerCase();
   const all = Object.entries((header ?? {}) as Readonly<Record<string, unknown>>);
-  const isMarked = all.some(([name]) => name.toLowerCase().startsWith(forward));
+  const names = all.map(([name]) => name.toLowerCase());
+  const isRequest = names.some((name) => name.startsWith(own) && !name.startsWith(`${own}workflow-`));
   const found: Record<string, string> = {};
   for (const [name, value] of all) {
     const lower = name.toLowerCase();
-    const isForwarded = isMarked ? lower.startsWith(forward) || lower === 'content-type' : !lower.startsWith(own);
-    // An unmarked credential may be the publisher's.
-    if (!isForwarded || lower === 'authorization' || OF_TRANSPORT.test(lower)) continue;
+    const isMarked = lower.startsWith(`${own}forward-`);
+    const isOther = lower !== 'content-type' && (isRequest || lower.startsWith(own) || OF_TRANSPORT.test(lower));
     const texts = [value].flat();
-    if (!texts.every((text): text is string => typeof text === 'string' && !text.startsWith('REDACTED:')))
-      return undefined;
-    found[lower.startsWith(forward) ? name.slice(forward.length) : name] = texts.join(', ');
+    if (!isMarked && (isOther || isOfPublisher(lower, texts.join(', ')))) continue;
+    if (!texts.every((text) => typeof text === 'string' && !text.startsWith('REDACTED:'))) return undefined;
+    found[isMarked ? name.slice(`${own}forward-`.length) : name] = texts.join(', ');
   }
   return found;
 }

@@ -30,6 +30,11 @@ const PROPOSAL: ResumeProposal = {
   cause: 'transient',
 };
 
+test('a log that no API reads is unread, and not empty', async () => {
+  const actions = actionsOver({} as ServiceClient, { clock: new ManualClock(0) });
+  expect(await actions.readLog('production', { messageId: 'a' }, NEVER)).toBe('the account has no message API');
+});
+
 describe('listing', () => {
   test('reads all pages under one filter, each id once', async () => {
     const { dlq, actions } = stage();

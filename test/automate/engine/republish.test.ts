@@ -280,6 +280,14 @@ describe('a message that fails again', () => {
   });
 });
 
+test('the verdict of a policy on a message is explained', async () => {
+  const w = dead();
+  await letter(w, 'a', { labels: ['no-auto'] });
+  const denial = { guard: 'protected', reason: 'no-auto' };
+  const policies = [{ policy: NAME, verdict: 'left_out', denial }];
+  expect(await w.engine.explain('a', NEVER)).toMatchObject({ ok: true, policies });
+});
+
 describe('refused', () => {
   test.each([
     ['without a body', {}, { dlqId: 'bodiless' }, 'body: no body is kept'],
@@ -353,6 +361,32 @@ describe('refused', () => {
     ]);
     await run(w);
     expect(sent(w).toSorted()).toEqual(['a', 'b']);
+  });
+
+  test('no message that only a policy about runs selects', async () => {
+    const resume = policyOf('workflow-dlq.resume', { name: 'resume', ...ACTING, where: 'entry.dlqId != ""' });
+    const w = dead([resume, republish()]);
+    await letter(w, 'a');
+    await run(w);
+    expect(sent(w)).toEqual(['a']);
+  });
+
+  test('no delete of a message without attempts left, whatever other deletes and quotas say', async () => {
+    const remove = (name: string) =>
+      policyOf('message-dlq.delete', {
+        name,
+        ...ACTING,
+        where: 'has(entry.status)',
+        limits: { probation: { runs: 1 } },
+      });
+    const w = dead([remove('first'), remove('second'), republish()]);
+    const { instance } = w.ledger;
+    await letter(w, 'a', { labels: [formatStamp({ instance, lineage: 'abc', attempt: 3 })] });
+    w.facts = { refusedAt: () => w.clock.now() };
+    const made = await w.engine.plan('second', { by: 'test', keep: false }, NEVER);
+    expect(made).toMatchObject({ ok: true, plan: { skipped: [], stopped: undefined, drain: undefined } });
+    for (let turn = 0; turn < 2; turn += 1) await run(w, 'second');
+    expect(deleted(w)).toEqual(['a']);
   });
 
   test('a delete of what another policy publishes again, until that is not possible', async () => {

@@ -13,7 +13,8 @@ import { ask, NOW, serving, world } from '../http/world.ts';
 
 const DOCUMENT = apiDocument('0.0.0');
 const ROUTES = GROUPS.flatMap(({ routes }): readonly ContractRoute[] => routes);
-const ajv = new Ajv2020({ strict: true });
+// The patterns beside the formats decide.
+const ajv = new Ajv2020({ strict: true, formats: { base64: true, 'date-time': true } });
 
 /** Texts near the borders of what the parameters accept. */
 const VALUES: readonly string[] = [

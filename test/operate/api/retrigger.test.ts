@@ -78,7 +78,13 @@ async function retriggered(
 test('a run keeps its labels, retries and failure callback, without stamps of the daemon', async () => {
   const entry = { labels: ['billing', 'opsd:here:lineage:1'], maxRetries: 2 };
   const { sent, status } = await retriggered(
-    { entry, row: { failureCallback: 'https://shop.example/failed', header: { Tenant: 'acme' } } },
+    {
+      entry,
+      row: {
+        failureCallback: 'https://shop.example/failed',
+        header: { Tenant: 'acme', Authorization: 'Bearer of the publisher' },
+      },
+    },
     { body: Buffer.from('fixed').toString('base64') },
   );
   expect(status).toBe(200);
@@ -112,7 +118,14 @@ test('the body of the only message of a run is sent', async () => {
   expect(sent[0]).toMatchObject({ given: { body: Buffer.from('{}') }, retrigger: { isEdited: false, bodyBytes: 2 } });
 });
 
+test('a body of a message is larger than those of other commands', async () => {
+  const body = Buffer.alloc(100_000, 'a');
+  const { sent } = await retriggered({}, { body: body.toString('base64') });
+  expect(sent[0]!.given).toMatchObject({ body });
+});
+
 test.each<[string, Given, object, string]>([
+  ['a body that is no base64', {}, { body: 'YQ' }, 'body must be base64'],
   ['a message', {}, { id: 'of-a-message', confirm: 'of-a-message' }, 'is a message, no run'],
   [
     'a redacted header',

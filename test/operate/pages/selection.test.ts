@@ -68,6 +68,8 @@ describe('the page of a dead message', () => {
 
   test.each([
     ['a secret', '{"password": "hunter2"}', 'what may be a secret'],
+    ['a secret in text', 'password=hunter2', 'what may be a secret'],
+    ['an escaped secret', '{"passw\\u006frd": "hunter2"}', 'what may be a secret'],
     ['bytes that are no text', '\0', 'is no text'],
   ])('with %s in its body shows none, and names the command', async (_what, body, why) => {
     const { bodies } = kept(body);

@@ -3,6 +3,7 @@
  * sent without a durable intent, and none is sent twice.
  */
 import { denialBy, type Denial, type Proposal } from '#foundation/domain/plan.ts';
+import type { OutcomeFacts } from '../../guardrails/guard.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { GroupStep } from './group-step.ts';
@@ -11,16 +12,8 @@ import { mayNotSend, type PolicyRun } from './sending.ts';
 
 type Took = StepResult['took'];
 
-/** Results of a run: planned = acted + skipped + failed + unknown + left. */
-export interface RunTotals {
-  readonly acted: number;
-  /** Not sent: something changed since the plan, or nothing was left to do. */
-  readonly skipped: number;
-  /** Provably without effect. */
-  readonly failed: number;
-  readonly unknown: number;
-  /** Not reached. */
-  readonly left: number;
+/** Results of a run. */
+export interface RunTotals extends Omit<OutcomeFacts, 'planned'> {
   /** Number of entries that the service says it acted on. */
   readonly done: number;
   /** Reason why the run ended before its plan. */

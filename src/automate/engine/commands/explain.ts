@@ -52,10 +52,9 @@ export async function explainId(id: string, deps: RunDeps, signal: AbortSignal):
 }
 
 /** Returns true if the policy acts on such an object. A prune lists nothing, and a budget has no entries. */
-function isAbout({ action: { type } }: Policy, found: Found | undefined): boolean {
-  return found?.deadLetter === undefined
-    ? type === 'workflow-dlq.resume' || type === 'workflow-dlq.delete'
-    : type === 'message-dlq.delete';
+function isAbout(policy: Policy, found: Found | undefined): boolean {
+  if (found?.deadLetter !== undefined) return 'missed' in policy;
+  return policy.action.type === 'workflow-dlq.resume' || policy.action.type === 'workflow-dlq.delete';
 }
 
 type Verdict = Pick<Explanation, 'verdict' | 'denial'>;
@@ -132,9 +131,6 @@ function holdOf(policy: Policy, plan: Plan, entry: WorkflowDlqEntry | undefined)
   return held ?? plan.stopped;
 }
 
-/** Maximum number of dead letters to search. */
-const MOST_DEAD_LETTERS = 10_000;
-
 /** Object that an id names. It has an entry, a dead letter, or neither. */
 interface Found {
   readonly subject: Subject;
@@ -158,11 +154,11 @@ async function lookUp(id: string, deps: RunDeps, signal: AbortSignal): Promise<F
     if (listing.problem !== undefined) unread.push(`the workflow DLQ of ${account}: ${listing.problem}`);
     const listed = named(id, account, listing.entries);
     if (listed !== undefined) return listed;
-    const message = await deps.actions.findMessage(account, id, signal);
+    const logged = await deps.actions.readLog(account, { messageId: id }, signal);
     signal.throwIfAborted();
-    if (typeof message === 'string') unread.push(`the message log of ${account}: ${message}`);
-    if (typeof message !== 'object') continue;
-    const { workflowRunId } = message;
+    if (typeof logged === 'string') unread.push(`the message log of ${account}: ${logged}`);
+    if (typeof logged === 'string' || logged.length === 0) continue;
+    const workflowRunId = logged.find((entry) => entry.workflowRunId !== undefined)?.workflowRunId;
     const run = workflowRunId === undefined ? undefined : named(workflowRunId, account, listing.entries);
     if (run !== undefined) return { ...run, subject: { ...run.subject, messageId: id } };
     return { subject: { account, in: 'log', messageId: id, workflowRunId } };
@@ -181,7 +177,7 @@ function named(id: string, account: string, entries: readonly WorkflowDlqEntry[]
 }
 
 async function deadLetterOf(id: string, account: string, { ledger }: RunDeps): Promise<Found | undefined> {
-  const deadLetters = await ledger.deadLetters(account, MOST_DEAD_LETTERS);
+  const deadLetters = await ledger.deadLetters(account);
   const deadLetter = deadLetters.find(({ dlqId, messageId }) => dlqId === id || messageId === id);
   if (deadLetter === undefined) return undefined;
   const { dlqId, messageId } = deadLetter;

@@ -1,14 +1,12 @@
 /** Commands of operators for manual plans: make one from a selection, and cancel it. */
 import { hash } from 'node:crypto';
-import { selectionFault, type Selection } from '#foundation/domain/selection.ts';
+import { QUEUE_OF, selectionFault, type Selection } from '#foundation/domain/selection.ts';
 import type { Decided, ManualRequest, Person, Planned, Refusal } from '../../ledger/commands.ts';
 import { decided, decidedMeanwhile, refused, usable, type EngineCommandDeps } from './commands.ts';
 import { makePlan } from './make-plan.ts';
 
 /** Length of the id, which is also part of a policy's name: long enough to be unique. */
 const ID_LENGTH = 10;
-/** Maximum number of dead letters to search. */
-const MOST_DEAD_LETTERS = 10_000;
 
 /** Makes and saves the plan of a selection; never acts. */
 export async function planManually(
@@ -85,8 +83,7 @@ function isRun(id: string, account: string, { board }: EngineCommandDeps): boole
 }
 
 async function messageIds(account: string, { ledger }: EngineCommandDeps): Promise<ReadonlySet<string>> {
-  const deadLetters = await ledger.deadLetters(account, MOST_DEAD_LETTERS);
-  return new Set(deadLetters.map(({ dlqId }) => dlqId));
+  return new Set((await ledger.deadLetters(account)).map(({ dlqId }) => dlqId));
 }
 
 /** Refuses ids that are known to be of the other queue, or of both. */
@@ -103,7 +100,7 @@ async function otherQueue(
   if (both !== undefined && queue === undefined) {
     return bad(`the id ${both.slice(0, 200)} is in both DLQs of ${account}; say queue workflow or queue message`);
   }
-  const isOfRuns = action === 'resume' || action === 'delete';
+  const isOfRuns = QUEUE_OF[action] === 'workflow';
   const [strange] = isOfRuns
     ? ofMessages.filter((id) => !ofRuns.includes(id))
     : ofRuns.filter((id) => !messages.has(id));

@@ -21,10 +21,10 @@ export interface Candidates {
   readonly attempts: (entry: WorkflowDlqEntry) => number;
   lineage(entry: WorkflowDlqEntry): string;
   /** @param facts facts that depend on the policies; `isByHand`: of a manual delete, which may follow a retrigger */
-  of(
-    entry: WorkflowDlqEntry,
-    facts: Pick<Candidate, 'ownedBy' | 'firstMatchedAt' | 'deploy'> & { readonly isByHand?: boolean },
-  ): Candidate;
+  of<E extends WorkflowDlqEntry>(
+    entry: E,
+    facts: Pick<Candidate, 'ownedBy' | 'firstMatchedAt' | 'deploy' | 'unpublishable'> & { readonly isByHand?: boolean },
+  ): Candidate<E>;
 }
 
 /** History of a run, from the ledger and from stamps. */

@@ -1,9 +1,11 @@
 /** Last part of a decision over entries: what the account, each group and the caps allow in this run. */
 import { denialBy, type Plan } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { isRepairing } from '../../policies/policy.ts';
 import { guardsAt } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
-import { withinCaps } from './caps.ts';
+import { campaignsOf, type KnownCampaigns } from './campaigns.ts';
+import { capsOf, withinCaps } from './caps.ts';
 import { drainOf } from './drain.ts';
 import { chooseByGroup, type Choosing, type EntryProposal, type GroupedPolicy } from './groups.ts';
 import { deferredOf } from './plan-draft.ts';
@@ -13,16 +15,33 @@ type Chosen<P> = Pick<Plan, 'backlog' | 'campaigns' | 'caps' | 'drain'> & {
   readonly deferred?: readonly P[];
 };
 
-/** @param choosing.retention milliseconds that the DLQ keeps an entry; undefined if unknown */
+type Known = Pick<Choosing<never, never>, 'campaigns'> &
+  Pick<Plan, 'caps'> & {
+    /** Milliseconds that the DLQ keeps an entry; undefined if unknown. */
+    readonly retention: number | undefined;
+  };
+
+const NO_CAMPAIGNS: KnownCampaigns = { byGroup: new Map(), acts: new Map(), deploys: undefined };
+
+/** Reads what limits the choice, apart from the entries. */
+export async function choosingOf(policy: GroupedPolicy, deps: EngineParts): Promise<Known> {
+  return {
+    campaigns: isRepairing(policy) ? await campaignsOf(policy, deps) : NO_CAMPAIGNS,
+    caps: await capsOf(policy, deps),
+    retention: deps.accounts.get(policy.account)?.dlqRetentionMs,
+  };
+}
+
 export function choose<E extends WorkflowDlqEntry, P extends EntryProposal>(
   policy: GroupedPolicy,
   allowed: readonly E[],
-  choosing: Choosing<E, P> & Pick<Plan, 'caps'> & { readonly retention: number | undefined },
+  choosing: Choosing<E, P> & Known,
   deps: EngineParts,
 ): Chosen<P> {
   const { population, now, draft, propose, caps, retention } = choosing;
   const recentArrivals = population.recent();
-  for (const guard of guardsAt(deps.guards, 'account')) {
+  const isMessageDelete = policy.action.type === 'message-dlq.delete';
+  for (const guard of isMessageDelete ? [] : guardsAt(deps.guards, 'account')) {
     const refusedAt = deps.facts.refusedAt(policy.account);
     const hold = guard.check({ action: policy.action.type, refusedAt, recentArrivals, now });
     if (hold !== undefined) draft.hold(denialBy(guard.name, hold));
@@ -36,6 +55,6 @@ export function choose<E extends WorkflowDlqEntry, P extends EntryProposal>(
     deferred: deferredOf(allowed.values().map(propose), chosen),
     campaigns: groups.campaigns,
     caps,
-    drain: drainOf(policy, expiries, groups.campaigns, now),
+    drain: isMessageDelete ? undefined : drainOf(policy, expiries, groups.campaigns, now),
   };
 }

@@ -1,16 +1,8 @@
 /** Decision: read, test, choose. It neither acts nor writes. A run and a dry run are the same up to this point. */
-import type {
-  BudgetPolicy,
-  MessagePolicy,
-  Policy,
-  PrunePolicy,
-  RepublishPolicy,
-  WorkflowDlqPolicy,
-} from '../../policies/policy.ts';
+import type { BudgetPolicy, MessagePolicy, Policy, PrunePolicy, WorkflowDlqPolicy } from '../../policies/policy.ts';
 import { decideBudget } from './budget.ts';
-import { decideMessageDelete } from './dead-letters.ts';
+import { decideMessageDlq } from './message-dlq.ts';
 import { decidePrune } from './prune.ts';
-import { decideRepublish } from './republish.ts';
 import { decideWorkflowDlq } from './workflow-dlq.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { PlanDraft, type Decision, type PlanContext } from './plan-draft.ts';
@@ -23,10 +15,9 @@ export async function decide(policy: Policy, context: PlanContext, deps: EngineP
     case 'workflow-dlq.resume':
     case 'workflow-dlq.delete':
       return decideWorkflowDlq(policy as WorkflowDlqPolicy, context, deps);
-    case 'message-dlq.delete':
-      return decideMessageDelete(policy as MessagePolicy, context, deps);
     case 'message-dlq.republish':
-      return decideRepublish(policy as RepublishPolicy, context, deps);
+    case 'message-dlq.delete':
+      return decideMessageDlq(policy as MessagePolicy, context, deps);
     case 'message-dlq.prune':
       return decidePrune(policy as PrunePolicy, context, deps);
     case 'budget.raise':

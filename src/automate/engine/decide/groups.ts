@@ -7,6 +7,7 @@ import { latestOf } from '#foundation/domain/deploy.ts';
 import {
   denialBy,
   type Denial,
+  type MessageDeleteProposal,
   type PlanCampaign,
   type RepublishProposal,
   type ResumeProposal,
@@ -17,7 +18,7 @@ import type { GroupFacts } from '../../guardrails/guard.ts';
 import { nextSizes } from '../../guardrails/campaign.ts';
 import type { ActionRecord } from '../../ledger/intents.ts';
 import { overruledSettle } from '../../policies/overrule.ts';
-import { isRepairing, type RepairPolicy, type WorkflowDlqPolicy } from '../../policies/policy.ts';
+import { isRepairing, type MessagePolicy, type RepairPolicy, type WorkflowDlqPolicy } from '../../policies/policy.ts';
 import { currentCampaign, settlingFor, type KnownCampaigns } from './campaigns.ts';
 import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
@@ -25,8 +26,8 @@ import { guardsAt } from '../guard/checks.ts';
 import type { PlanDraft } from './plan-draft.ts';
 
 /** Policy whose entries are chosen by group. */
-export type GroupedPolicy = WorkflowDlqPolicy | RepairPolicy;
-export type EntryProposal = ResumeProposal | WorkflowDeleteProposal | RepublishProposal;
+export type GroupedPolicy = WorkflowDlqPolicy | MessagePolicy;
+export type EntryProposal = ResumeProposal | WorkflowDeleteProposal | RepublishProposal | MessageDeleteProposal;
 
 export interface Choosing<E extends WorkflowDlqEntry, P extends EntryProposal> {
   readonly population: Population;
@@ -85,12 +86,7 @@ export function chooseByGroup<E extends WorkflowDlqEntry, P extends EntryProposa
         : { ...first, reason: `${first.reason} (and ${holds.length - 1} more groups are held)` },
     );
   }
-  const allowed: P[] = [];
-  for (const { dlqId } of matched) {
-    const proposal = going.get(dlqId);
-    if (proposal !== undefined) allowed.push(proposal);
-  }
-  return { allowed, campaigns };
+  return { allowed: matched.flatMap(({ dlqId }) => going.get(dlqId) ?? []), campaigns };
 }
 
 /** Returns the campaign of a group as an overruled `ramp.settle` changes it. */

@@ -1,122 +1,43 @@
-/** Plan of a policy that publishes dead messages again, from their kept bodies. */
+/** Messages that a policy cannot publish again, and what an operator must know of the others. */
 import { bareUrl } from '#foundation/domain/dead-letter.ts';
-import { latestOf } from '#foundation/domain/deploy.ts';
-import { withoutStamps } from '#foundation/domain/lineage.ts';
-import type { RepublishProposal } from '#foundation/domain/plan.ts';
-import { failureCause } from '#foundation/domain/reason.ts';
+import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { RepublishPolicy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
-import { campaignsOf } from './campaigns.ts';
-import { candidates } from './candidates.ts';
-import { capsOf } from './caps.ts';
-import { choose } from './choose.ts';
-import { readLetters, type LetterEntry } from './dead-letters.ts';
-import { groupOf, Population } from './group-facts.ts';
-import { allowedBy } from './guarded-entries.ts';
-import { messageOwner } from './owners.ts';
-import { PlanDraft, type Decision, type PlanContext } from './plan-draft.ts';
+import type { BodyStates } from '../../ledger/kept-bodies.ts';
+import type { MessageEntry } from './dead-letters.ts';
+import type { PlanDraft } from './plan-draft.ts';
 
 /** Schedules whose log one decision reads. */
 const MOST_SCHEDULES = 20;
 
-export async function decideRepublish(
+/** Returns a function that says why an entry cannot be published again; undefined if it can. */
+export async function unpublishableOf(
   policy: RepublishPolicy,
-  context: PlanContext,
+  entries: readonly MessageEntry[],
+  { bodies, draft }: { readonly bodies: BodyStates; readonly draft: PlanDraft },
   deps: EngineParts,
-): Promise<Decision> {
-  const { account } = policy;
-  const draft = new PlanDraft(policy, context);
-  const now = deps.clock.now();
-  const { entries, matched, errors, claims, missing } = await readLetters(policy, draft, deps);
-  // A letter that was sent stays in the DLQ until its message is delivered. Its next failure is a letter of its own.
-  const sent = matched.filter(({ dlqId }) => claims.has(dlqId));
-  for (const { dlqId } of sent) draft.tally.add('claim', 'sent before', { dlqId });
-  const open = matched.filter(({ dlqId }) => !claims.has(dlqId));
-  const known = await candidates(
-    account,
-    entries.filter(({ dlqId }) => !claims.has(dlqId)),
-    deps,
-  );
-  const campaigns = await campaignsOf(policy, deps);
-  const caps = await capsOf(policy, deps);
-  const ownerOf = await messageOwner(policy, open, deps);
-  const ids = open.map(({ dlqId }) => dlqId);
-  const bodies = await deps.bodies?.states(account, ids, deps.ledger);
-  const repeated = await repeatedSchedules(policy, open, context, deps);
-  const unpublishable = ({ dlqId, deadLetter }: LetterEntry): string | undefined => {
-    const { createdAt, learnedAt, scheduleId, url } = deadLetter;
-    const body = bodies?.get(dlqId);
-    if (body === undefined || 'reason' in body) return body?.reason ?? 'no body is kept';
-    if (url === undefined) return 'its destination is unknown';
-    if ((createdAt ?? learnedAt) < (policy.action.notBefore ?? -Infinity)) return 'created before action.notBefore';
-    return scheduleId && repeated(scheduleId, createdAt ?? learnedAt);
-  };
-  const { edit } = policy.action;
+): Promise<(entry: MessageEntry) => string | undefined> {
+  const { edit, notBefore = -Infinity } = policy.action;
   if (edit !== undefined) {
     const headers = edit.headers.length === 0 ? '' : `; changed headers: ${edit.headers.join(', ')}`;
     draft.notes.push(`The message is edited: ${edit.size} bytes, SHA-256 ${edit.sha256}${headers}.`);
   }
-  noteLeft(policy, open, draft, deps);
-  const allowed = allowedBy<LetterEntry>(
-    policy,
-    {
-      matched: open,
-      candidateOf: (entry) => ({
-        ...known.of(entry, {
-          ownedBy: ownerOf(entry.deadLetter),
-          deploy: campaigns.deploys && (latestOf(campaigns.deploys, entry.workflowUrl) ?? null),
-        }),
-        entry,
-        unpublishable: unpublishable(entry),
-      }),
-      entries: entries.length,
-      errors,
-      population: deps.facts.dlqMessages(account),
-    },
-    { now, draft },
-    deps,
-  );
-  if ('plan' in allowed) return allowed;
-  const retention = deps.accounts.get(account)?.dlqRetentionMs;
-  const propose = (entry: LetterEntry): RepublishProposal => {
-    const { dlqId, workflowRunId: messageId, workflowUrl: url, createdAt: failedAt, responseStatus: status } = entry;
-    const body = bodies?.get(dlqId);
-    const { retries } = policy.action;
-    return {
-      policy: policy.name,
-      account,
-      action: 'message-dlq.republish',
-      target: dlqId,
-      group: groupOf(policy, entry),
-      items: 1,
-      dlqId,
-      messageId,
-      url,
-      failedAt,
-      expiresAt: retention && failedAt + retention,
-      labels: withoutStamps(entry.labels),
-      cause: failureCause(status, undefined),
-      status,
-      lineage: known.lineage(entry),
-      attempt: known.attempts(entry) + 1,
-      retries,
-      size: edit?.size ?? (body !== undefined && 'size' in body ? body.size : 0),
-      edit,
-    };
+  noteLeft(policy, entries, draft, deps);
+  const repeated = await repeatedSchedules(policy, entries, draft.context.signal, deps);
+  return ({ dlqId, deadLetter }) => {
+    const { learnedAt, createdAt = learnedAt, scheduleId, url } = deadLetter;
+    const body = bodies.get(dlqId);
+    if (body === undefined || 'reason' in body) return body?.reason ?? 'no body is kept';
+    if (url === undefined) return 'its destination is unknown';
+    if (createdAt < notBefore) return 'created before action.notBefore';
+    return scheduleId && repeated(scheduleId, createdAt);
   };
-  const population = new Population([entries], now);
-  const part = choose(policy, allowed, { population, campaigns, now, draft, propose, caps, retention }, deps);
-  const decision = draft.finish(
-    { matched: matched.length, evaluationErrors: errors, ...part },
-    allowed.map(({ dlqId }) => dlqId),
-  );
-  return { ...decision, missing };
 }
 
 /** Notes the messages whose destination is no longer in its URL Group, as far as the groups are known. */
 function noteLeft(
   { account }: RepublishPolicy,
-  entries: readonly LetterEntry[],
+  entries: readonly MessageEntry[],
   draft: PlanDraft,
   { board }: EngineParts,
 ): void {
@@ -134,8 +55,8 @@ function noteLeft(
 /** Returns why a message of a schedule is not needed any more: a later one of the schedule was delivered. */
 async function repeatedSchedules(
   { account, action }: RepublishPolicy,
-  entries: readonly LetterEntry[],
-  { signal }: PlanContext,
+  entries: readonly MessageEntry[],
+  signal: AbortSignal,
   { actions }: EngineParts,
 ): Promise<(scheduleId: string, createdAt: number) => string | undefined> {
   if (action.evenIfRepeated) return () => undefined;
@@ -144,13 +65,14 @@ async function repeatedSchedules(
     const { scheduleId, createdAt = deadLetter.learnedAt } = deadLetter;
     if (scheduleId !== undefined) since.set(scheduleId, Math.min(createdAt, since.get(scheduleId) ?? Infinity));
   }
-  const found = new Map<string, number | string>();
+  const delivered = new Map<string, readonly LogEntry[] | string>();
   for (const [scheduleId, fromDate] of [...since].slice(0, MOST_SCHEDULES)) {
-    found.set(scheduleId, await actions.lastDelivered(account, { scheduleId, fromDate }, signal));
+    delivered.set(scheduleId, await actions.readLog(account, { scheduleId, state: 'DELIVERED', fromDate }, signal));
   }
   return (scheduleId, createdAt) => {
-    const last = found.get(scheduleId) ?? 'a later run reads the log of its schedule';
-    if (typeof last === 'string') return last;
-    return last > createdAt ? 'its schedule has delivered a later message' : undefined;
+    const found = delivered.get(scheduleId);
+    if (found === undefined) return 'a later run reads the log of its schedule';
+    if (typeof found === 'string') return 'the log of its schedule cannot be read';
+    return found.some(({ time }) => time > createdAt) ? 'its schedule has delivered a later message' : undefined;
   };
 }

@@ -5,13 +5,11 @@ import type { Plan, ResumeProposal, WorkflowDeleteProposal } from '#foundation/d
 import { failureCause } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { evaluate } from '../../policies/evaluate.ts';
-import { isResume, type WorkflowDlqPolicy } from '../../policies/policy.ts';
+import type { WorkflowDlqPolicy } from '../../policies/policy.ts';
 import { clockMargin, firstDenial, guardsAt, interrupted, isStopped } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
-import { campaignsOf, type KnownCampaigns } from './campaigns.ts';
 import { candidates, type Candidates } from './candidates.ts';
-import { capsOf } from './caps.ts';
-import { choose } from './choose.ts';
+import { choose, choosingOf } from './choose.ts';
 import { groupOf, Population } from './group-facts.ts';
 import { allowedBy, graceOf } from './guarded-entries.ts';
 import { owners } from './owners.ts';
@@ -21,7 +19,6 @@ import { notesOf } from './returns.ts';
 type RunProposal = ResumeProposal | WorkflowDeleteProposal;
 
 const NO_MATCHES: ReadonlyMap<string, number> = new Map();
-const NO_CAMPAIGNS: KnownCampaigns = { byGroup: new Map(), acts: new Map(), deploys: undefined };
 
 export async function decideWorkflowDlq(
   policy: WorkflowDlqPolicy,
@@ -50,10 +47,9 @@ export async function decideWorkflowDlq(
 
   const known = await candidates(account, listing.entries, deps);
   const firstMatches = graceOf(policy) > 0 ? await deps.ledger.firstMatches(policy.name) : NO_MATCHES;
-  const campaigns = isResume(policy) ? await campaignsOf(policy, deps) : NO_CAMPAIGNS;
-  const caps = await capsOf(policy, deps);
+  const choosing = await choosingOf(policy, deps);
+  const { campaigns, retention } = choosing;
   const missing = draft.missingFrom(listing.entries, `the workflow DLQ of ${account}`);
-  const { dlqRetentionMs: retention } = deps.accounts.get(account) ?? {};
   const { trigger } = context;
   const { matched, left, errors } = evaluate(
     policy,
@@ -88,7 +84,7 @@ export async function decideWorkflowDlq(
 
   const population = new Population([listing.entries, board ?? [], deps.board.departed(account)], now);
   const propose = (entry: WorkflowDlqEntry): RunProposal => proposalOf(policy, entry, known, deps);
-  const part = choose(policy, allowed, { population, campaigns, now, draft, propose, caps, retention }, deps);
+  const part = choose(policy, allowed, { ...choosing, population, now, draft, propose }, deps);
   const { chosen, deferred } = part;
   const noted = notesOf([...chosen, ...(deferred ?? [])], listing.entries, deps.ledger.instance);
   noteCauses(policy, allowed, draft);
@@ -131,14 +127,9 @@ function noteOwners(
   if (policy.manual === undefined) return;
   const retention = deps.accounts.get(policy.account)?.dlqRetentionMs;
   const ownersOf = owners(deps.policies).of(policy.account, { retention, now });
-  const counts = new Map<string, number>();
-  for (const entry of allowed) {
-    for (const name of ownersOf(entry, known.attempts(entry))) {
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
-  }
-  for (const [name, count] of counts) {
-    draft.notes.push(`Policy ${name} also selects ${count} of these entries; each entry is acted on once.`);
+  const names = allowed.flatMap((entry) => ownersOf(entry, known.attempts(entry)));
+  for (const [name, { length }] of Map.groupBy(names, (one) => one)) {
+    draft.notes.push(`Policy ${name} also selects ${length} of these entries; each entry is acted on once.`);
   }
 }
 

@@ -6,7 +6,7 @@
 import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
 import { formatStamp } from '#foundation/domain/lineage.ts';
 import type { RepublishProposal } from '#foundation/domain/plan.ts';
-import type { ActionRecord } from '../../ledger/intents.ts';
+import type { ActionOutcome, ActionRecord } from '../../ledger/intents.ts';
 import { retryHorizon } from '../../guardrails/campaign.ts';
 import { pauseIfMore } from '../act/sending.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
@@ -16,12 +16,14 @@ import { logTells, mayNotRepeat, record, UNRESOLVABLE_AFTER_MS } from './records
 const REPEAT_WITHIN_MS = 480_000;
 /** Time after which a message that was published has an entry in the log. */
 const LOGGED_AFTER_MS = 1_800_000;
-/** Time after which a letter that cannot be deleted is left. */
+/** Time after which a dead letter that cannot be deleted is left. */
 const DELETE_WITHIN_MS = 7 * 86_400_000;
 /** Interval of reads of the log, which the collector reads as well. */
 const READ_EVERY_MS = 60_000;
 
-export type Republished = ActionRecord & { readonly proposal: RepublishProposal };
+type Republished = ActionRecord & { readonly proposal: RepublishProposal };
+type LogRead = EngineParts['actions']['readLog'];
+type ReadLog = (query: Parameters<LogRead>[1]) => ReturnType<LogRead>;
 
 export function isRepublished(action: ActionRecord): action is Republished {
   return action.proposal.action === 'message-dlq.republish';
@@ -34,86 +36,71 @@ export async function settleRepublished(
 ): Promise<void> {
   const [first] = actions;
   if (first === undefined) return;
-  const key = `${first.proposal.account} log`;
+  const { account } = first.proposal;
+  const key = `${account} log`;
   const mayRead = deps.clock.monotonic() - (deps.listedAt.get(key) ?? -Infinity) >= (deps.listEveryMs ?? READ_EVERY_MS);
   if (mayRead) deps.listedAt.set(key, deps.clock.monotonic());
-  for (const action of actions) {
+  const read: ReadLog | undefined = mayRead ? (query) => deps.actions.readLog(account, query, signal) : undefined;
+  for (let action of actions) {
     if (signal.aborted) return;
-    const known = action.outcome === 'unknown' ? await resolve(action, mayRead, deps, signal) : action;
-    const delivered = known?.outcome === 'accepted' ? await verify(known, mayRead, deps, signal) : known;
-    if (delivered?.outcome === 'delivered') await deleteLetters(delivered, deps);
+    if (action.outcome === 'unknown' && read !== undefined) action = await resolved(action, read, deps);
+    if (action.outcome === 'accepted') action = await ended(action, read, deps);
+    if (action.outcome === 'delivered') await deleteEntries(action, deps);
   }
 }
 
-/** Finds out whether a message was published. @returns the action, if it was */
-async function resolve(
-  action: Republished,
-  mayRead: boolean,
-  deps: EngineParts,
-  signal: AbortSignal,
-): Promise<Republished | undefined> {
-  const { proposal } = action;
-  const age = deps.clock.now() - action.at;
-  if (!mayRead) return undefined;
+/** Finds out whether a message was published. */
+async function resolved(action: Republished, read: ReadLog, deps: EngineParts): Promise<Republished> {
+  const { proposal, at } = action;
+  const { instance } = deps.ledger;
+  const age = deps.clock.now() - at;
+  const how = 'repeated under its id, or found in the log';
   if (age < REPEAT_WITHIN_MS) {
-    if (await mayNotRepeat(proposal, deps)) return undefined;
-    const result = await deps.actions.act(deps.actions.describe(proposal, { instance: deps.ledger.instance }));
+    if (await mayNotRepeat(proposal, deps)) return action;
+    const result = await deps.actions.act(deps.actions.describe(proposal, { instance }));
     // A rejection proves nothing about the first request.
-    return result.outcome === 'accepted' ? published(action, result.newRunId, deps) : undefined;
+    return result.outcome === 'accepted' ? recorded(action, 'accepted', deps, how, result.newRunId) : action;
   }
-  const of = { label: stampOf(proposal, deps), fromDate: action.at - CLOCK_MARGIN_MS };
-  const found = await deps.actions.findEnd(proposal.account, of, signal);
-  if (typeof found === 'object') return published(action, found.messageId, deps);
-  if (found === undefined && age >= LOGGED_AFTER_MS) {
-    await record(action, 'confirmed_not_applied', deps, 'the log has no message of this action');
-  } else if (age >= UNRESOLVABLE_AFTER_MS) {
-    await record(action, 'unresolvable', deps, 'the log could not be read');
+  const found = await read({ label: [formatStamp({ ...proposal, instance })], fromDate: at - CLOCK_MARGIN_MS });
+  const [message] = typeof found === 'string' ? [] : found;
+  if (message !== undefined) return recorded(action, 'accepted', deps, how, message.messageId);
+  if (typeof found !== 'string' && age >= LOGGED_AFTER_MS) {
+    return recorded(action, 'confirmed_not_applied', deps, 'the log has no message of this action');
   }
-  return undefined;
+  return age < UNRESOLVABLE_AFTER_MS ? action : recorded(action, 'unresolvable', deps, 'the log could not be read');
 }
 
-async function published(
+/** Finds out how a message ended. */
+async function ended(action: Republished, read: ReadLog | undefined, deps: EngineParts): Promise<Republished> {
+  // The collector's log shows the end sooner. A read also finds messages that it does not count.
+  const told = (['delivered', 'failed'] as const).find((end) => logTells(action.proposal, end, deps));
+  const end = told ?? (read && (await readEnd(action, read, deps)));
+  if (end !== undefined) return recorded(action, end === 'failed' ? 'failed_again' : end, deps);
+  if (deps.clock.now() - action.at <= UNRESOLVABLE_AFTER_MS) return action;
+  return recorded(action, 'unverified', deps, 'the message was published, but the log shows no end of it');
+}
+
+async function readEnd({ proposal, newRunId, at }: Republished, read: ReadLog, { clock }: EngineParts) {
+  if (newRunId === undefined || clock.now() - at < retryHorizon(proposal.retries)) return undefined;
+  const found = await read({ messageId: newRunId });
+  const states = typeof found === 'string' ? [] : found.map(({ state }) => state);
+  if (states.includes('DELIVERED')) return 'delivered';
+  return states.includes('FAILED') || states.includes('CANCELLED') ? 'failed' : undefined;
+}
+
+/** @returns the action with the outcome, or as it was if it has got another one since */
+async function recorded(
   action: Republished,
-  newRunId: string | undefined,
+  outcome: ActionOutcome,
   deps: EngineParts,
-): Promise<Republished | undefined> {
-  const isRecorded = await record(action, 'accepted', deps, 'repeated under its id, or found in the log', newRunId);
-  return isRecorded ? { ...action, outcome: 'accepted', newRunId } : undefined;
+  detail?: string,
+  newRunId = action.newRunId,
+): Promise<Republished> {
+  return (await record(action, outcome, deps, detail, newRunId)) ? { ...action, outcome, newRunId } : action;
 }
 
-/** Finds out how the message ended. @returns the action, if it was delivered */
-async function verify(
-  action: Republished,
-  mayRead: boolean,
-  deps: EngineParts,
-  signal: AbortSignal,
-): Promise<Republished | undefined> {
-  const end = await endOf(action, mayRead, deps, signal);
-  if (end === 'delivered' && (await record(action, 'delivered', deps))) return { ...action, outcome: 'delivered' };
-  if (end === 'failed') await record(action, 'failed_again', deps);
-  if (end === undefined && deps.clock.now() - action.at > UNRESOLVABLE_AFTER_MS) {
-    await record(action, 'unverified', deps, 'the message was published, but the log shows no end of it');
-  }
-  return undefined;
-}
-
-/** The collector's log shows the end sooner. A read also finds messages that it does not count. */
-async function endOf(
-  { proposal, newRunId, at }: Republished,
-  mayRead: boolean,
-  deps: EngineParts,
-  signal: AbortSignal,
-): Promise<'delivered' | 'failed' | undefined> {
-  const told = (['delivered', 'failed'] as const).find((end) => logTells(proposal, end, deps));
-  if (told !== undefined) return told;
-  if (!mayRead || deps.clock.now() - at < retryHorizon(proposal.retries)) return undefined;
-  if (newRunId === undefined) return undefined;
-  const found = await deps.actions.findEnd(proposal.account, { messageId: newRunId }, signal);
-  return typeof found === 'object' ? found.end : undefined;
-}
-
-/** Deletes the letter of a delivered message, and those of its earlier failures. */
-async function deleteLetters(action: Republished, deps: EngineParts): Promise<void> {
+/** Deletes the dead letter of a delivered message, and those of its earlier failures. */
+async function deleteEntries(action: Republished, deps: EngineParts): Promise<void> {
   const { account, lineage, dlqId } = action.proposal;
   if (deps.clock.now() - action.at > DELETE_WITHIN_MS) {
     await record(action, 'verified', deps, 'delivered, but its entry could not be deleted from the DLQ');
@@ -129,8 +116,4 @@ async function deleteLetters(action: Republished, deps: EngineParts): Promise<vo
     await deps.ledger.forgetDeadLetter(account, id);
   }
   await record(action, 'verified', deps);
-}
-
-function stampOf({ lineage, attempt }: RepublishProposal, { ledger: { instance } }: EngineParts): string {
-  return formatStamp({ instance, lineage, attempt });
 }
