@@ -7,6 +7,7 @@ import { logEvents } from '#foundation/events/event-log.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import { Holds } from '#service/holds.ts';
+import { UnsavedNotifications } from '#operate/notifications/unsaved-notifications.ts';
 import type { ServerDeps } from '#operate/server.ts';
 import type { CanaryPost } from './canaries.ts';
 import { CommandGate } from './commands.ts';
@@ -47,6 +48,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const own: DaemonProcess = { options, events, storage, security, gate, generation };
   const flowControlHistory = new FlowControlHistory();
   const holds = new Holds(clock);
+  const unsaved = new UnsavedNotifications();
   const markStart = createMarks(options);
   const { replica } = storage;
   let post: Promise<CanaryPost> | undefined;
@@ -60,7 +62,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     routed && (await import('./views.ts')).openViews({ ...own, replica: replica!, routed, flowControlHistory }, parts);
   const create = (whole: Config, handed: () => Handover | undefined): Promise<Generation> => {
     const config = replica?.partOf(whole) ?? whole;
-    const shared = { flowControlHistory, holds, markStart, canaryPost, views };
+    const shared = { flowControlHistory, holds, unsaved, markStart, canaryPost, views };
     return createGeneration({ config, whole, ...own, ...shared, handed, address: () => address });
   };
   const serve = (next: Generation) => servedBy(next, { ...own, views, routed, startedAt, address: () => address });

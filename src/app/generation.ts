@@ -38,6 +38,7 @@ import { startMetrics } from './metrics.ts';
 import { accountBudgets, watchAccounts } from './observation.ts';
 import type { GenerationBase } from './generation-base.ts';
 import type { Handover } from './options.ts';
+import type { UnsavedNotifications } from '#operate/notifications/unsaved-notifications.ts';
 import { startDeliveryLines, startNotifications, startTracing } from './outgoing.ts';
 import { Parts } from './parts.ts';
 import { tellOfReload } from './reload.ts';
@@ -53,6 +54,8 @@ interface GenerationGiven extends Pick<GenerationBase, 'config' | 'whole' | 'opt
   readonly flowControlHistory: FlowControlHistory;
   /** Outlives the generation. */
   readonly holds: Holds;
+  /** Outlives the generation. */
+  readonly unsaved: UnsavedNotifications;
   /** Outlives the generation. */
   readonly markStart: MarkStart;
   /** Opens the canaries of the process, at the first call. */

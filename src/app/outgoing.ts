@@ -7,6 +7,7 @@ import { createDeliveryLog } from '#observe/tracing/delivery-log.ts';
 import { createSpanExport, type SpanExport } from '#observe/tracing/spans.ts';
 import type { StoredNotifications } from '#operate/notifications/notification-store.ts';
 import { createNotifier } from '#operate/notifications/notifier.ts';
+import type { UnsavedNotifications } from '#operate/notifications/unsaved-notifications.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Parts } from './parts.ts';
 import type { Storage } from './storage.ts';
@@ -46,15 +47,16 @@ export async function startTracing(deps: OutgoingDeps, parts: Parts): Promise<Tr
 
 /** Starts notifications. The engine continues with the conditions that an earlier daemon reported. */
 export function startNotifications(
-  deps: OutgoingDeps & { readonly stored: StoredNotifications },
+  deps: OutgoingDeps & { readonly stored: StoredNotifications; readonly unsaved: UnsavedNotifications },
   engine: Engine,
   parts: Parts,
 ): void {
-  const { config, options, events, storage, stored } = deps;
+  const { config, options, events, storage, stored, unsaved } = deps;
   const { clock } = options;
   const store = storage.notifications;
   const replica = storage.replica && { name: storage.replica.name, isLeader: storage.replica.isLeader() };
-  const notifier = createNotifier({ settings: config.notifications, store, stored, clock, events, replica });
+  const settings = config.notifications;
+  const notifier = createNotifier({ settings, store, stored, unsaved, clock, events, replica });
   parts.ending('notifications', 2_000, async () => notifier[Symbol.asyncDispose]());
   engine.restore(
     notifier.activeConditions().map(({ at, isResolved: _isResolved, ...told }) => ({ ...told, since: at })),

@@ -13,10 +13,12 @@ import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type {
   KeptNotification,
+  NotificationChanges,
   NotificationStore,
   QueuedNotification,
   StoredNotifications,
 } from './notification-store.ts';
+import { Unwritten } from './unwritten.ts';
 
 /** Maximum number of conditions, and of queued notifications for each receiver. */
 const MOST_CONDITIONS = 1_000;
@@ -26,6 +28,8 @@ export interface NotificationBookOptions {
   readonly store: Pick<NotificationStore, 'save'>;
   /** Content of the store. */
   readonly stored: StoredNotifications;
+  /** Changes of an earlier book that are not in the store. */
+  readonly unsaved?: NotificationChanges | undefined;
   /** All receivers. Notifications queued for others are dropped, with an event. */
   readonly receivers: readonly string[];
   readonly events: EventBus;
@@ -42,9 +46,7 @@ export class NotificationBook {
   readonly #notifications = new Map<string, KeptNotification>();
   /** By receiver, oldest first. */
   readonly #queues = new Map<string, QueuedNotification[]>();
-  /** Changes that no write has begun to store. */
-  #changedNotifications = new Map<string, KeptNotification>();
-  #changedQueue = new Map<QueuedNotification, 'queued' | 'settled'>();
+  readonly #unwritten = new Unwritten(this.#notifications);
   readonly #listeners = new Set<() => void>();
   #saving: NodeJS.Immediate | undefined;
   readonly #writes = new OneByOne();
@@ -52,9 +54,10 @@ export class NotificationBook {
 
   constructor(options: NotificationBookOptions) {
     this.#options = options;
-    const { receivers, stored } = options;
+    const { receivers, stored, unsaved } = options;
     for (const receiver of receivers) this.#queues.set(receiver, []);
     this.#take(stored);
+    if (unsaved !== undefined) this.#takeUnsaved(unsaved);
     this.#tell();
     for (const receiver of receivers) this.#tellWaiting(receiver);
     this.#saveLater();
@@ -64,15 +67,33 @@ export class NotificationBook {
     for (const kept of notifications) {
       const { key } = kept.notification;
       if (kept.endedAt === undefined || this.#options.keepsEnded) this.#notifications.set(key, kept);
-      else this.#changedNotifications.set(key, kept);
+      else this.#unwritten.note(key, kept);
     }
     for (const queued of queue) {
       const waiting = this.#queues.get(queued.receiver);
       if (waiting !== undefined) waiting.push(queued);
       else {
-        this.#changedQueue.set(queued, 'settled');
+        this.#unwritten.noteQueued(queued, 'settled');
         this.#lost(queued.receiver, 'no_receiver');
       }
+    }
+  }
+
+  #takeUnsaved({ kept, removed, queued, settled }: NotificationChanges): void {
+    for (const { notification } of removed) this.#put(notification.key, undefined);
+    for (const one of kept) {
+      const isKept = one.endedAt === undefined || this.#options.keepsEnded;
+      this.#put(one.notification.key, isKept ? one : undefined);
+    }
+    for (const { id, receiver } of settled) {
+      const stored = this.#queues.get(receiver)?.find((one) => one.id === id);
+      if (stored !== undefined) this.settle(stored);
+    }
+    for (const one of queued) {
+      const waiting = this.#queues.get(one.receiver);
+      if (waiting?.every(({ id }) => id !== one.id) !== true) continue;
+      waiting.push(one);
+      this.#unwritten.noteQueued(one, 'queued');
     }
   }
 
@@ -176,37 +197,36 @@ export class NotificationBook {
     const waiting = this.#queues.get(queued.receiver) ?? [];
     const at = waiting.indexOf(queued);
     if (at >= 0) waiting.splice(at, 1);
-    this.#changedQueue.set(queued, 'settled');
+    this.#unwritten.noteQueued(queued, 'settled');
     this.#tellWaiting(queued.receiver);
     this.#saveLater();
   }
 
-  /** Writes the changes now, after a write in progress. Never rejects. */
-  save(): Promise<void> {
+  /** Writes the changes now, after a write in progress. Never rejects. @returns true if the store has all of them */
+  save(): Promise<boolean> {
     clearImmediate(this.#saving);
     this.#saving = undefined;
     return this.#writes.run(() => this.#write());
   }
 
-  async #write(): Promise<void> {
-    const [changed, queue] = [this.#changedNotifications, this.#changedQueue];
-    if (changed.size + queue.size === 0) return;
-    this.#changedNotifications = new Map();
-    this.#changedQueue = new Map();
-    const present = [...changed.keys()].map((key) => this.#notifications.get(key));
+  async #write(): Promise<boolean> {
+    const changes = this.#unwritten.begin();
+    if (changes === undefined) return true;
+    let isWritten = false;
     try {
-      await this.#options.store.save({
-        kept: present.filter((kept) => kept !== undefined),
-        removed: [...changed.values()].filter((_kept, index) => present[index] === undefined),
-        queued: [...queue.keys()].filter((one) => queue.get(one) === 'queued'),
-        settled: [...queue.keys()].filter((one) => queue.get(one) === 'settled'),
-      });
+      await this.#options.store.save(changes);
+      isWritten = true;
     } catch (error) {
-      // The next change retries it. Changes during the write are newer.
-      this.#changedNotifications = new Map([...changed, ...this.#changedNotifications]);
-      this.#changedQueue = new Map([...queue, ...this.#changedQueue]);
+      // The next change retries it.
       reportStoreFailure(this.#options.events, 'save notifications', error);
     }
+    this.#unwritten.end(isWritten);
+    return isWritten;
+  }
+
+  /** Changes that the store does not have, or not yet. */
+  unsaved(): NotificationChanges {
+    return this.#unwritten.all();
   }
 
   #told({ isUntold: _untold, ...kept }: KeptNotification): KeptNotification {
@@ -223,7 +243,7 @@ export class NotificationBook {
 
   #put(key: string, kept: KeptNotification | undefined): void {
     const last = kept ?? this.#notifications.get(key);
-    if (last !== undefined) this.#changedNotifications.set(key, last);
+    if (last !== undefined) this.#unwritten.note(key, last);
     if (kept === undefined) this.#notifications.delete(key);
     else this.#notifications.set(key, kept);
   }
@@ -234,12 +254,12 @@ export class NotificationBook {
     if (receiver === undefined || waiting === undefined) return;
     if (waiting.length >= MOST_WAITING) {
       // The oldest notification is the least relevant.
-      this.#changedQueue.set(waiting.shift()!, 'settled');
+      this.#unwritten.noteQueued(waiting.shift()!, 'settled');
       this.#lost(receiver, 'full');
     }
     const queued = { id: randomUUID(), receiver, kept };
     waiting.push(queued);
-    this.#changedQueue.set(queued, 'queued');
+    this.#unwritten.noteQueued(queued, 'queued');
     this.#tellWaiting(receiver);
   }
 

@@ -14,6 +14,7 @@ import { NotificationBook } from './notification-book.ts';
 import type { NotificationStore, StoredNotifications } from './notification-store.ts';
 import type { Receiver } from './receiver.ts';
 import { adoptStopped, ofProcess, ofReplica, type NotifyingReplica } from './replica.ts';
+import type { UnsavedNotifications } from './unsaved-notifications.ts';
 import type { NotificationSettings, ReceiverSettings } from './settings.ts';
 import { Bell } from './bell.ts';
 import { sendToWebhook } from './webhook.ts';
@@ -26,6 +27,8 @@ export interface NotifierDeps {
   readonly store: Pick<NotificationStore, 'save' | 'ofStoppedReplicas'>;
   /** Content of the store. */
   readonly stored: StoredNotifications;
+  /** What an earlier notifier of the process could not save. */
+  readonly unsaved?: UnsavedNotifications | undefined;
   readonly clock: Clock;
   readonly events: EventBus;
   /** Absent if the process has the store for itself. */
@@ -37,7 +40,7 @@ export interface Notifier extends AsyncDisposable {
   activeConditions(): readonly Notification[];
 }
 
-export function createNotifier({ settings, store, stored, clock, events, replica }: NotifierDeps): Notifier {
+export function createNotifier({ settings, store, stored, unsaved, clock, events, replica }: NotifierDeps): Notifier {
   const alertmanager = settings.alertmanager && {
     ...settings.alertmanager,
     receiver: receiverOf('alertmanager', settings.alertmanager),
@@ -46,6 +49,7 @@ export function createNotifier({ settings, store, stored, clock, events, replica
   const book = new NotificationBook({
     store,
     stored,
+    unsaved: unsaved?.take(),
     receivers: [...webhooks.keys()],
     events,
     keepsEnded: alertmanager !== undefined,
@@ -93,7 +97,9 @@ export function createNotifier({ settings, store, stored, clock, events, replica
       subscription[Symbol.dispose]();
       stop.abort(new Error('the daemon is stopping'));
       await Promise.all(senders);
-      await book.save();
+      // Before the write, which a store that does not respond may outlast.
+      const drop = unsaved?.keep(book.unsaved(), replica);
+      if (await book.save()) drop?.();
       post[Symbol.dispose]();
     },
   };

@@ -1,0 +1,36 @@
+/**
+ * Changes of conditions that the store could not take before their generation ended, for the next generation of the
+ * process. Otherwise, a condition that was reported while the store was unavailable would never be resolved.
+ */
+import type { KeptNotification, NotificationChanges } from './notification-store.ts';
+import type { NotifyingReplica } from './replica.ts';
+
+export class UnsavedNotifications {
+  #changes: NotificationChanges | undefined;
+
+  /**
+   * Keeps changes in place of earlier ones. With replicas, other conditions may have another owner meanwhile.
+   *
+   * @returns a function that drops them again
+   */
+  keep({ kept, removed, queued, settled }: NotificationChanges, replica: NotifyingReplica | undefined): () => void {
+    const isOwn = ({ notification }: KeptNotification): boolean =>
+      replica === undefined || notification.replica === replica.name;
+    const changes: NotificationChanges = {
+      kept: kept.filter(isOwn),
+      removed: removed.filter(isOwn),
+      queued: queued.filter(({ kept: one }) => isOwn(one)),
+      settled: settled.filter(({ kept: one }) => isOwn(one)),
+    };
+    this.#changes = changes;
+    return () => {
+      if (this.#changes === changes) this.#changes = undefined;
+    };
+  }
+
+  take(): NotificationChanges | undefined {
+    const changes = this.#changes;
+    this.#changes = undefined;
+    return changes;
+  }
+}

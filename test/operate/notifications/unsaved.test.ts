@@ -1,0 +1,96 @@
+/** Conditions that were reported while the store was unavailable, over the end of their generation. */
+import { expect, onTestFinished, test } from 'vitest';
+import { createNotifier } from '#operate/notifications/notifier.ts';
+import type { NotifyingReplica } from '#operate/notifications/replica.ts';
+import { notificationSettings } from '#operate/notifications/settings.ts';
+import { UnsavedNotifications } from '#operate/notifications/unsaved-notifications.ts';
+import { httpSink } from '../../support/http-sink.ts';
+import { until } from '../../support/until.ts';
+import { notificationWorld } from './world.ts';
+
+const REPLICA: NotifyingReplica = { name: 'one', isLeader: false };
+
+async function world(replica?: NotifyingReplica) {
+  const own = notificationWorld();
+  const sink = await httpSink();
+  const unsaved = new UnsavedNotifications();
+  const settings = notificationSettings.parse({ webhook: { url: sink.url } });
+  const { store, clock, events } = own;
+  const start = async () => {
+    const notifier = createNotifier({
+      settings,
+      store,
+      stored: await store.load(),
+      unsaved,
+      clock,
+      events,
+      replica,
+    });
+    onTestFinished(() => notifier[Symbol.asyncDispose]());
+    return notifier;
+  };
+  /** Returns the notifications, once there are so many. One that was repeated counts once. */
+  const sent = async (count: number) => {
+    const different = () => {
+      const bodies = sink.requests.map(({ body }) => JSON.parse(body.toString('utf8')) as Record<string, string>);
+      return [...new Set(bodies.map(({ status, key }) => `${status} ${key}`))];
+    };
+    await until({ what: `${count} notifications` }, () => different().length >= count || undefined);
+    return different();
+  };
+  return { ...own, start, sent, unsaved };
+}
+
+test.each([
+  ['the process', undefined, 'store'],
+  ['a replica', REPLICA, 'store/one'],
+])('%s: a condition that was never saved is resolved by the next generation', async (_name, replica, key) => {
+  const { start, sent, tell, turn, broken, db } = await world(replica);
+  const first = await start();
+  broken.isBroken = true;
+  tell({ key: 'store', account: undefined });
+  expect(await sent(1)).toEqual([`firing ${key}`]);
+  await first[Symbol.asyncDispose]();
+  broken.isBroken = false;
+  const second = await start();
+  expect(second.activeConditions()).toMatchObject([{ key: 'store' }]);
+  await turn();
+  expect(db.prepare('SELECT key FROM notifications').all()).toEqual([{ key }]);
+  tell({ key: 'store', account: undefined, isResolved: true });
+  expect(await sent(2)).toEqual([`firing ${key}`, `resolved ${key}`]);
+});
+
+test('a resolved condition whose end was never saved does not return', async () => {
+  const { start, sent, tell, turn, broken, store } = await world();
+  const first = await start();
+  tell({ key: 'store' });
+  await sent(1);
+  await turn();
+  broken.isBroken = true;
+  tell({ key: 'store', isResolved: true });
+  await sent(2);
+  await first[Symbol.asyncDispose]();
+  broken.isBroken = false;
+  const second = await start();
+  expect(second.activeConditions()).toEqual([]);
+  await turn();
+  expect(await store.load()).toEqual({ notifications: [], queue: [] });
+});
+
+test('a replica keeps nothing of an account, which may have another owner', async () => {
+  const { start, sent, tell, broken } = await world(REPLICA);
+  const first = await start();
+  broken.isBroken = true;
+  tell({ key: 'held/resume-billing' });
+  await sent(1);
+  await first[Symbol.asyncDispose]();
+  expect((await start()).activeConditions()).toEqual([]);
+});
+
+test('what was saved is not kept', async () => {
+  const { start, tell, unsaved } = await world();
+  const first = await start();
+  tell({ key: 'store' });
+  await first[Symbol.asyncDispose]();
+  expect(unsaved.take()).toBeUndefined();
+});
