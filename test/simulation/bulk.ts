@@ -3,7 +3,7 @@ import type { RunningEmulator } from '#emulator/emulator.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import { exchange } from './exchange.ts';
 import { Process, type Loop } from './loop.ts';
-import { ACCOUNT, TOKEN } from './service.ts';
+import { ACCOUNT } from './service.ts';
 
 const MINUTE = 60_000;
 const ENDPOINTS = 60;
@@ -62,7 +62,8 @@ export class BulkSender {
 
   #post(path: string, headers: Record<string, string>, body = '{}'): void {
     const { url } = this.#emulator;
-    const sent = { url, method: 'POST', path, headers: { authorization: `Bearer ${TOKEN}`, ...headers }, body };
+    const { token } = this.#emulator.accounts.byId(ACCOUNT)!;
+    const sent = { url, method: 'POST', path, headers: { authorization: `Bearer ${token}`, ...headers }, body };
     // A storm of the service may reject it.
     exchange(this.#process, sent).catch(() => undefined);
   }

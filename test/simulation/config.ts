@@ -1,15 +1,14 @@
-/** Configuration of the simulated daemon: every collector, and a policy of each action. The seed varies its intervals. */
+/** Configuration of the simulated daemon: every collector and policy. The seed varies its intervals, and changes it. */
 import type { Random } from '#foundation/platform/random.ts';
-import { ACCOUNT, HOOK_TOKEN, HOOKS, TOKEN } from './service.ts';
-
-export const CAPS = {
-  resume: { hour: 6, day: 60 },
-  runDelete: { hour: 2, day: 20 },
-  messageDelete: { hour: 2, day: 20 },
-  attempts: 2,
-} as const;
+import { BUDGET, POLICIES, policyText } from './policies.ts';
+import { ACCOUNT, ALERT_TOKEN, HOOK_TOKEN, HOOKS } from './service.ts';
 
 const EVERY = ['1m', '2m', '5m'];
+
+/** Files beside the configuration. */
+export const TOKEN_FILE = 'token';
+export const KEY_FILE = 'bodies-key';
+export const KEY = 'ab'.repeat(32);
 
 export interface ConfigOf {
   readonly service: string;
@@ -29,18 +28,30 @@ interface Place {
 
 const SINGLE: Place = { storage: 'sqlite: { path: opsd.db }', port: 8_080, hooksPort: 8_090 };
 
-export function configOf({ service, receiver, signingKey, random, place = SINGLE }: ConfigOf): string {
+/** Difference from the first configuration. */
+export interface Edit {
+  /** Policy that is removed. */
+  readonly without?: string;
+  /** Policy whose caps are lowered to one action. */
+  readonly lowered?: string;
+}
+
+export function configOf(of: ConfigOf, edit: Edit = {}): string {
+  const { service, receiver, signingKey, random, place = SINGLE } = of;
   const every = (): string => EVERY[Math.floor(random() * EVERY.length)]!;
-  const policy = (name: string): string => `name: ${name}, account: production, mode: enforce, every: ${every()}`;
-  const limits = (caps: { hour: number; day: number }): string => `maxPerHour: ${caps.hour}, maxPerDay: ${caps.day}`;
+  const policies = Object.keys(POLICIES)
+    .filter((name) => name !== edit.without)
+    .map((name) => policyText(name, every, name === edit.lowered ? { hour: 1, day: 1 } : POLICIES[name]!.caps));
   return `
 server: { listen: "127.0.0.1:${place.port}" }
 storage: { ${place.storage} }
 telemetry: { metrics: { newSeriesZeroFor: 0s } }
 accounts:
   - name: production
-    messageApi: { url: "${service}", token: ${TOKEN} }
+    messageApi: { url: "${service}", tokenFile: ${TOKEN_FILE} }
     managementApi: { url: "${service}", accountId: ${ACCOUNT}, username: user, password: password }
+    budget: { knownUsd: ${BUDGET.knownUsd}, assertedOn: 2026-11-20 }
+    deadLetters: { bodies: { keyFile: ${KEY_FILE} } }
     collectors:
       logs: { every: ${every()}, lag: 5s }
       workflowDlq: { every: ${every()}, full: 10m }
@@ -49,18 +60,14 @@ accounts:
 notifications: { webhook: { url: "${receiver}/room" } }
 hooks:
   listen: 127.0.0.1:${place.hooksPort}
+  alertmanager: { opsd: { token: ${ALERT_TOKEN} } }
   callbacks: { production: { token: ${HOOK_TOKEN}, signingKeys: "${signingKey}", url: "http://${HOOKS}/hooks/callbacks/production" } }
 policies:
-  - { ${policy('resume-billing')}, select: { resource: workflow-dlq, anyLabel: [billing] },
-      where: '!(has(entry.status) && entry.status == 404)', action: { type: workflow-dlq.resume, retries: 0 },
-      ramp: { start: 2, settle: 1m },
-      limits: { ${limits(CAPS.resume)}, attempts: { max: ${CAPS.attempts}, backoff: [1m] } } }
-  - { ${policy('delete-gone')}, select: { resource: workflow-dlq, anyLabel: [billing] },
-      where: 'has(entry.status) && entry.status == 404',
-      action: { type: workflow-dlq.delete, archive: { dir: archive }, grace: 1h },
-      limits: { ${limits(CAPS.runDelete)}, maxMatchedShare: 1 } }
-  - { ${policy('delete-newsletter')}, select: { resource: message-dlq, anyLabel: [newsletter] },
-      where: '"newsletter" in entry.labels', action: { type: message-dlq.delete },
-      limits: { ${limits(CAPS.messageDelete)}, maxMatchedShare: 1 } }
+${policies.join('\n')}
 `;
+}
+
+/** Wrong edit: an unknown action. */
+export function broken(text: string): string {
+  return text.replace('type: message-dlq.prune', 'type: message-dlq.purge');
 }

@@ -1,5 +1,5 @@
 /** The daemon as `opsd run` starts it, with its folder. A crash leaves what was durable at that moment. */
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startApp } from '#app/daemon.ts';
 import { runDaemon } from '#app/run.ts';
@@ -8,7 +8,7 @@ import { formatProblems, loadConfig } from '#config/load.ts';
 import { parseExposition } from '../support/exposition.ts';
 import { databasesOf } from './disk.ts';
 import { exchange } from './exchange.ts';
-import { Process, runAs, WORLD, type Loop } from './loop.ts';
+import { EPOCH, Process, runAs, WORLD, type Loop } from './loop.ts';
 import { disconnect } from './network.ts';
 import type { Books, Subject } from './subject.ts';
 
@@ -82,7 +82,15 @@ export class SimDaemon implements Subject {
   }
 
   configure(text: string): void {
-    writeFileSync(join(this.folder, 'opsd.yaml'), text);
+    this.put('opsd.yaml', text);
+  }
+
+  /** Writes a file beside the configuration. */
+  put(name: string, text: string): void {
+    const path = join(this.folder, name);
+    writeFileSync(path, text);
+    const at = (EPOCH + this.#loop.time) / 1_000;
+    utimesSync(path, at, at);
   }
 
   /** Starts the daemon in a new process, with the clock of the machine. */

@@ -1,5 +1,6 @@
 /** Checks of the effects of the daemon: the service's own record of writes against the ledger. */
-import { CAPS } from './config.ts';
+import { actOf, formOf, type Act, type Form } from './forms.ts';
+import { POLICIES } from './policies.ts';
 import type { Sent } from './service.ts';
 import type { Books } from './subject.ts';
 import { none, Violation } from './violation.ts';
@@ -8,81 +9,61 @@ const HOUR = 3_600_000;
 /** The window contains the intent, which is before its request, on a clock that may be set. */
 const SLACK = 90_000;
 const WITHOUT_EFFECT = new Set<string | null>(['rejected', 'confirmed_not_applied']);
+/** Last outcomes after which an action sends nothing any more, other than deletes after a delivery. */
+const FINAL = new Set(['verified', 'failed_again', 'unresolvable', 'unverified']);
 
-interface Act {
-  readonly action: string;
-  readonly target: string;
-  readonly at: number;
-  readonly active: number;
-  readonly outcome: string | null;
-}
-
-interface Kind {
-  readonly action: string;
-  readonly method: string;
-  readonly path: string;
-  readonly caps: { readonly hour: number; readonly day: number };
-  /** Maximum requests of one intent. */
-  readonly requests: number;
-}
-
-const KINDS: readonly Kind[] = [
-  {
-    action: 'workflow-dlq.resume',
-    method: 'POST',
-    path: '/v2/workflows/dlq/resume',
-    caps: CAPS.resume,
-    requests: 1,
-  },
-  { action: 'workflow-dlq.delete', method: 'DELETE', path: '/v2/workflows/dlq', caps: CAPS.runDelete, requests: 1 },
-  // The delete of one message by its id is repeated after an unknown outcome: it has no further effect.
-  { action: 'message-dlq.delete', method: 'DELETE', path: '/v2/dlq', caps: CAPS.messageDelete, requests: Infinity },
-];
-
-const idsOf = (path: string): readonly string[] =>
-  new URL(path, 'http://service').searchParams.getAll('dlqIds').flatMap((ids) => ids.split(','));
-
-function kindOf(method: string, path: string): Kind {
-  const kind = KINDS.find((one) => one.method === method && one.path === path.split('?')[0]);
-  if (kind === undefined) throw new Violation('the daemon sends only what its policies may', `${method} ${path}`);
-  return kind;
-}
+const ACTS = `
+  SELECT id, policy, action, target, at, active, items, lineage, proposal,
+    (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id DESC LIMIT 1) AS outcome
+  FROM intents`;
 
 /** Checks a write that the daemon is about to send, with the store as it is durable now. */
-export function checkIntent(db: Books, requestLine: string): void {
-  const [method = '', path = ''] = requestLine.split(' ');
-  const { action } = kindOf(method, path);
-  if (db.isTransaction)
-    throw new Violation('no effect without a durable intent', `${requestLine} within a transaction`);
-  const known = db.prepare(
-    `SELECT id FROM intents WHERE action = ? AND target = ? AND active = 1
-     AND id NOT IN (SELECT intent_id FROM outcomes WHERE outcome IN ('verified', 'failed_again'))`,
-  );
-  const ids = idsOf(path);
-  none(
-    'no effect without a durable intent',
-    ids.length === 0 ? [requestLine] : ids.filter((id) => !known.get(action, id)),
-  );
+export function checkIntent(db: Books, sent: Pick<Sent, 'method' | 'path' | 'headers'>): void {
+  const line = `${sent.method} ${sent.path}`;
+  if (db.isTransaction) throw new Violation('no effect without a durable intent', `${line} within a transaction`);
+  const form = formOf(sent);
+  if (form === 'of an operator') return;
+  const acts = db.prepare(`${ACTS} WHERE active = 1 AND action = ?`).all(form.action).map(actOf);
+  const open = new Set(acts.filter(({ outcome }) => !FINAL.has(outcome ?? '')).map(form.keyOfAct));
+  const keys = form.keysOf(sent);
+  const isDelivered =
+    form.action === 'message-dlq.delete' && keys.length > 0 && keys.every((id) => wasDelivered(db, id));
+  if (isDelivered) return;
+  none('no effect without a durable intent', keys.length === 0 ? [line] : keys.filter((key) => !open.has(key)));
+}
+
+/** Returns true if the ledger has the delivery of a message that was published in place of a dead letter. */
+function wasDelivered(db: Books, dlqId: string): boolean {
+  const found = db
+    .prepare(
+      `SELECT 1 FROM intents one JOIN outcomes ON outcomes.intent_id = one.id AND outcomes.outcome = 'delivered'
+       WHERE one.action = 'message-dlq.republish'
+         AND one.lineage IN (SELECT lineage FROM intents WHERE action = 'message-dlq.republish' AND target = ?)`,
+    )
+    .get(dlqId);
+  return found !== undefined;
 }
 
 /** Checks all effects after the end. */
 export function checkEffects(sent: readonly Sent[], db: Books): void {
-  const acts = db
-    .prepare(
-      `SELECT action, target, at, active,
-         (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id DESC LIMIT 1) AS outcome
-       FROM intents ORDER BY id`,
-    )
-    .all() as unknown as Act[];
-  const byKind = Map.groupBy(sent, ({ method, path }) => kindOf(method, path));
-  for (const [kind, requests] of byKind) {
-    const own = acts.filter(({ action }) => action === kind.action);
-    checkTargets(kind, requests, own);
-    checkCaps(kind, requests, own);
+  const acts = db.prepare(`${ACTS} ORDER BY id`).all().map(actOf);
+  for (const [form, requests] of Map.groupBy(sent, formOf)) {
+    if (form === 'of an operator') continue;
+    const own = acts.filter(({ action }) => action === form.action);
+    const isRepublished = (id: string): boolean => form.action === 'message-dlq.delete' && wasDelivered(db, id);
+    checkKeys(
+      form,
+      requests.filter((one) => !form.keysOf(one).some(isRepublished)),
+      own,
+    );
   }
+  checkCaps(sent, acts);
   none(
     'an action counts until it is proven to have had no effect',
-    acts.filter(({ active, outcome }) => (active === 1) === WITHOUT_EFFECT.has(outcome)),
+    // A page that deleted nothing takes no place.
+    acts
+      .filter(({ action }) => action !== 'message-dlq.prune')
+      .filter(({ active, outcome }) => (active === 1) === WITHOUT_EFFECT.has(outcome)),
   );
   none(
     'every request has an outcome',
@@ -90,37 +71,51 @@ export function checkEffects(sent: readonly Sent[], db: Books): void {
   );
 }
 
-const isDone = ({ status }: Sent): boolean => status === 200;
+const isDone = ({ status }: Sent): boolean => status >= 200 && status < 300;
 
-function checkTargets({ action, requests: most }: Kind, sent: readonly Sent[], acts: readonly Act[]): void {
-  const intents = Map.groupBy(acts, ({ target }) => target);
-  for (const [id, same] of Map.groupBy(sent, ({ path }) => idsOf(path).join())) {
-    const of = intents.get(id) ?? [];
-    const claims = of.filter(({ active }) => active === 1);
+function checkKeys(form: Form, sent: readonly Sent[], acts: readonly Act[]): void {
+  const { action, requests: most, keyOfAct } = form;
+  const intents = Map.groupBy(acts, keyOfAct);
+  for (const [key, same] of Map.groupBy(sent, (one) => form.keysOf(one).join())) {
+    const of = intents.get(key) ?? [];
+    const claims = form.isShared === true ? [] : of.filter(({ active }) => active === 1);
     const done = same.filter(isDone);
-    const facts = { action, id, requests: same.map(({ at, status, lost }) => ({ at, status, lost })), intents: of };
-    if (done.length > most) throw new Violation('no act twice on a target', facts);
+    const facts = { action, key, requests: same.map(({ at, status, lost }) => ({ at, status, lost })), intents: of };
+    if (form.isShared !== true && done.length > most) throw new Violation('no act twice on a target', facts);
     if (same.length > most * of.length) throw new Violation('one request for each intent', facts);
     if (claims.length > 1) throw new Violation('one claim on a target', facts);
-    if (done.length > 0 && claims.length === 0) throw new Violation('no effect without a durable intent', facts);
+    if (form.isShared !== true && done.length > 0 && claims.length === 0)
+      throw new Violation('no effect without a durable intent', facts);
   }
 }
 
-function checkCaps({ action, caps }: Kind, sent: readonly Sent[], acts: readonly Act[]): void {
-  const times = [...Map.groupBy(sent.filter(isDone), ({ path }) => idsOf(path).join())].map(([id, [first]]) => {
-    // A repeated delete counts in the window of its intent.
-    const intent = acts.find(({ target, active }) => target === id && active === 1);
-    return action === 'message-dlq.delete' ? (intent?.at ?? first!.at) : first!.at;
-  });
-  for (const [windowMs, limit] of [
-    [HOUR, caps.hour],
-    [24 * HOUR, caps.day],
-  ] as const) {
-    for (const first of times) {
-      const inWindow = times.filter((at) => at >= first && at < first + windowMs - SLACK).length;
-      if (inWindow > limit) {
-        const facts = { action, windowMs, limit, from: new Date(first).toISOString(), effects: inWindow };
-        throw new Violation('no cap exceeded', facts);
+/** Compares the effects of each policy with its caps. */
+function checkCaps(sent: readonly Sent[], acts: readonly Act[]): void {
+  const times = new Map<string, number[]>();
+  const seen = new Set<Act>();
+  for (const one of sent.filter(isDone)) {
+    const form = formOf(one);
+    if (form === 'of an operator' || form.isShared === true) continue;
+    const [key] = form.keysOf(one);
+    const act = acts.find((its) => its.active === 1 && its.action === form.action && form.keyOfAct(its) === key);
+    if (act === undefined || seen.has(act)) continue;
+    seen.add(act);
+    // A repeated request counts in the window of its intent.
+    const at = form.requests > 1 ? act.at : one.at;
+    times.set(act.policy, [...(times.get(act.policy) ?? []), at]);
+  }
+  for (const [policy, all] of times) {
+    const caps = POLICIES[policy]?.caps;
+    if (caps === undefined) continue;
+    for (const [windowMs, limit] of [
+      [HOUR, caps.hour],
+      [24 * HOUR, caps.day],
+    ] as const) {
+      for (const first of all) {
+        const inWindow = all.filter((at) => at >= first && at < first + windowMs - SLACK).length;
+        if (inWindow <= limit) continue;
+        const from = new Date(first).toISOString();
+        throw new Violation('no cap exceeded', { policy, windowMs, limit, from, effects: inWindow });
       }
     }
   }

@@ -9,8 +9,20 @@ export interface Spared {
 
 export const NONE_SPARED: Spared = { from: Infinity, single: new Set() };
 
+/** A fault that happened. */
+export interface Fault {
+  readonly number: number;
+  readonly kind: string;
+  /** Milliseconds since the start of the history. */
+  readonly at: number;
+}
+
 export class Faults {
+  readonly #randomOf: (purpose: string) => Random;
   readonly #random: Random;
+  /** Of the details of the last fault: without an earlier one, it has the same. */
+  #details: Random;
+  readonly #now: () => number;
   readonly #spared: Spared;
   /** False before the first and after the last fault. */
   active = false;
@@ -18,10 +30,13 @@ export class Faults {
   rate = 1;
   /** Number of faults so far, with the spared ones. */
   count = 0;
-  readonly byKind = new Map<string, number>();
+  readonly struck: Fault[] = [];
 
-  constructor(random: Random, spared: Spared) {
-    this.#random = random;
+  constructor(randomOf: (purpose: string) => Random, now: () => number, spared: Spared) {
+    this.#randomOf = randomOf;
+    this.#random = randomOf('faults');
+    this.#details = randomOf('details');
+    this.#now = now;
     this.#spared = spared;
   }
 
@@ -30,11 +45,12 @@ export class Faults {
     if (!this.active || this.#random() >= probability * this.rate) return false;
     const number = this.count++;
     if (number >= this.#spared.from || this.#spared.single.has(number)) return false;
-    this.byKind.set(kind, (this.byKind.get(kind) ?? 0) + 1);
+    this.#details = this.#randomOf(`fault ${number}`);
+    this.struck.push({ number, kind, at: this.#now() });
     return true;
   }
 
   below(max: number): number {
-    return Math.floor(this.#random() * max);
+    return Math.floor(this.#details() * max);
   }
 }

@@ -3,21 +3,27 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Random } from '#foundation/platform/random.ts';
-import { configOf } from './config.ts';
+import { Alerts } from './alerts.ts';
 import { SimDaemon, type LogLine } from './daemon.ts';
-import type { Spared } from './faults.ts';
+import { calm, decideAtTimes, direct, type Cast } from './director.ts';
+import { Edits } from './edits.ts';
+import type { Fault, Spared } from './faults.ts';
 import { Checks } from './invariants.ts';
 import { begin, Loop, WORLD } from './loop.ts';
 import { Operator } from './operator.ts';
 import { Receiver } from './receiver.ts';
 import { checkReplicas } from './replica-checks.ts';
 import { Replicas } from './replicas.ts';
-import { SimService } from './service.ts';
+import { Rotations } from './rotation.ts';
+import { ACCOUNT, SimService } from './service.ts';
 import { SimPostgres } from './postgres/server.ts';
 import type { Subject } from './subject.ts';
 import { Violation } from './violation.ts';
 
 const MINUTE = 60_000;
+/** Minutes until the first traffic, and until the first fault. */
+const QUIET = 3;
+const BEFORE = 8;
 /** Time without faults and traffic at the end. Everything must be in order after it. */
 const REST_MS = 45 * MINUTE;
 
@@ -34,10 +40,10 @@ export interface HistoryOptions {
 export interface History {
   readonly seed: number;
   readonly steps: number;
+  /** Virtual minutes with faults until the end or the failure. */
+  readonly minutes: number;
   readonly hash: string;
-  /** Number of faults, and how often each kind happened. */
-  readonly faults: number;
-  readonly kinds: Readonly<Record<string, number>>;
+  readonly faults: readonly Fault[];
   readonly failure?: { readonly invariant: string; readonly detail: string };
   readonly lines?: readonly string[];
 }
@@ -67,13 +73,12 @@ export async function runHistory(options: HistoryOptions): Promise<History> {
     rmSync(folder, { recursive: true, force: true });
   }
   const { steps, faults, lines } = loop;
-  const kinds = Object.fromEntries(faults.byKind);
   return {
     seed,
     steps,
+    minutes: Math.max(0, loop.time / MINUTE - BEFORE),
     hash: loop.hash(),
-    faults: faults.count,
-    kinds,
+    faults: faults.struck,
     ...(failure && { failure }),
     ...(lines && { lines }),
   };
@@ -83,22 +88,27 @@ async function live(loop: Loop, folder: string, options: HistoryOptions): Promis
   const { seed, minutes, store = storeOf(seed) } = options;
   const service = await started(loop, SimService.start(loop));
   const receiver = await started(loop, Receiver.start(loop));
-  const checks = new Checks(loop, service, receiver);
+  const alerts = new Alerts(loop);
+  const checks = new Checks(loop, { service, receiver, alerts });
   const onLine = (line: LogLine): void => checks.heard(line);
+  const world = { service, receiver, alerts };
   if (store === 'postgres') {
     // PGlite starts in real time.
     const postgres = await SimPostgres.start(loop);
     const replicas = new Replicas({ loop, folder, service, receiver: receiver.url, postgres, onLine });
-    await act(loop, { service, checks, daemon: replicas, minutes, random: loop.random('rate') });
+    const cast = { ...world, daemon: replicas, operator: new Operator(loop, replicas) };
+    await act(loop, { cast, checks, minutes, random: loop.random('rate') });
     await checkReplicas(checks, postgres);
     return;
   }
   const daemon = new SimDaemon(loop, folder, onLine);
-  const signingKey = service.emulator.signingKeys('acc-1').current;
+  const signingKey = service.emulator.signingKeys(ACCOUNT).current;
   const random = loop.random('history');
-  daemon.configure(configOf({ service: service.emulator.url, receiver: receiver.url, signingKey, random }));
+  const edits = new Edits(loop, daemon, { service: service.emulator.url, receiver: receiver.url, signingKey, random });
+  const rotations = new Rotations(loop, service, daemon);
+  const cast = { ...world, daemon, operator: new Operator(loop, daemon), edits, rotations };
   startSecond(loop, daemon, minutes);
-  await act(loop, { service, checks, daemon, minutes, random });
+  await act(loop, { cast, checks, minutes, random });
   await checks.afterEnd(daemon);
 }
 
@@ -117,33 +127,31 @@ function startSecond(loop: Loop, daemon: SimDaemon, minutes: number): void {
 }
 
 interface Play {
-  readonly service: SimService;
+  readonly cast: Cast;
   readonly checks: Checks;
-  readonly daemon: SimDaemon | Replicas;
   readonly minutes: number;
   readonly random: Random;
 }
 
-async function act(loop: Loop, { service, checks, daemon, minutes, random }: Play) {
-  const operator = new Operator(loop, daemon);
+async function act(loop: Loop, { cast, checks, minutes, random }: Play) {
+  const { service, daemon, operator } = cast;
   checks.watch(daemon, operator);
   daemon.start();
   // The daemon counts from its first reading of the log on.
-  await loop.run(3 * MINUTE);
+  await loop.run(QUIET * MINUTE);
   service.begin();
-  await loop.run(5 * MINUTE);
+  decideAtTimes(loop, operator);
+  await loop.run((BEFORE - QUIET) * MINUTE);
   const { faults } = loop;
   faults.active = true;
   faults.rate = [0, 0.3, 1, 3][Math.floor(random() * 4)]!;
   if (faults.rate > 0) {
     service.disorder();
-    director(loop, { service, daemon, operator });
+    direct(loop, cast);
   }
   await loop.run(minutes * MINUTE);
   faults.active = false;
-  service.rest();
-  if (daemon instanceof Replicas) daemon.rest();
-  operator.lift();
+  calm(cast);
   loop.note(WORLD, 'the faults end');
   await loop.run(REST_MS);
   await started(loop, checks.atRest(daemon));
@@ -169,30 +177,4 @@ async function started<T>(loop: Loop, promise: Promise<T>): Promise<T> {
   if (!isDone) throw new Violation('nothing waits forever', 'a start or a stop took longer than a minute');
   await settled;
   return promise;
-}
-
-interface Cast {
-  readonly service: SimService;
-  readonly daemon: SimDaemon | Replicas;
-  readonly operator: Operator;
-}
-
-/** Makes what happens in the world: each minute, each event has its chance. */
-function director(loop: Loop, { service, daemon, operator }: Cast): void {
-  loop.after(MINUTE, WORLD, 'minute', () => {
-    const { faults } = loop;
-    if (!faults.active) return;
-    if (faults.strikes('crash', 0.01)) daemon.crash('at any step');
-    if (faults.strikes('storm', 0.01)) service.storm();
-    if (faults.strikes('reload', 0.005)) daemon.reload();
-    if (faults.strikes('pause', 0.01)) operator.pause();
-    if (faults.strikes('deploy', 0.01)) operator.deploy();
-    if (faults.strikes('clock step', 0.002)) {
-      const { process } = daemon;
-      process.offset = (faults.below(20) - 10) * 1_000;
-      loop.note(process, `clock is off by ${process.offset} ms`);
-    }
-    if (daemon instanceof Replicas) daemon.minute();
-    director(loop, { service, daemon, operator });
-  });
 }

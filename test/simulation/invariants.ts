@@ -6,11 +6,15 @@ import type { Exposition } from '../support/exposition.ts';
 import { logTruth, toldByMetrics, type LogTruth } from '../support/log-truth.ts';
 import { checkAudit } from './audit.ts';
 import type { LogLine, SimDaemon } from './daemon.ts';
+import type { Alerts } from './alerts.ts';
 import { checkEffects, checkIntent } from './effects.ts';
 import { Figures } from './figures.ts';
+import { formOf, requestOf, type Request } from './forms.ts';
 import { EPOCH, Process, type Loop } from './loop.ts';
 import type { Operator } from './operator.ts';
+import { POLICIES } from './policies.ts';
 import type { Receiver } from './receiver.ts';
+import * as repairs from './repairs.ts';
 import type { SimService } from './service.ts';
 import type { Books, Subject } from './subject.ts';
 import { none, Violation } from './violation.ts';
@@ -32,9 +36,22 @@ const DEFECTS = ['http server failed', 'sending a response failed', 'teardown st
 const MISCOUNTED = `
   SELECT id, policy, acted FROM runs
   WHERE finished_at IS NOT NULL AND acted <> (
-    SELECT count(*) FROM intents
-    WHERE run_id = runs.id
-      AND (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id LIMIT 1) = 'accepted')`;
+    SELECT coalesce(sum(CASE action WHEN 'message-dlq.prune' THEN first.done ELSE 1 END), 0)
+    FROM intents JOIN outcomes first ON first.id = (SELECT min(id) FROM outcomes WHERE intent_id = intents.id)
+    WHERE run_id = runs.id AND first.outcome = 'accepted')`;
+
+/** Pending triggers, other than those that a guard holds. */
+const UNPROCESSED = `
+  SELECT policy, key FROM triggers
+  WHERE pending IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM runs
+    WHERE policy = triggers.policy AND runs.at >= triggers.at AND outcome IN ('held', 'deferred', 'denied'))`;
+
+interface CheckedOf {
+  readonly service: SimService;
+  readonly receiver: Receiver;
+  readonly alerts: Alerts;
+}
 
 export class Checks {
   readonly #loop: Loop;
@@ -42,12 +59,14 @@ export class Checks {
   readonly #prometheus = new Process('prometheus');
   readonly #receiver: Receiver;
   readonly #figures: Figures;
+  readonly #alerts: Alerts;
   #counted: ReadonlyMap<string, number> = new Map();
 
-  constructor(loop: Loop, service: SimService, receiver: Receiver) {
+  constructor(loop: Loop, { service, receiver, alerts }: CheckedOf) {
     this.#loop = loop;
     this.#receiver = receiver;
     this.#service = service;
+    this.#alerts = alerts;
     this.#figures = new Figures(service);
   }
 
@@ -58,16 +77,15 @@ export class Checks {
 
   /** Checks each write before it is sent, and scrapes from time to time. */
   watch(subject: Subject, operator: Operator): void {
-    onRequest(this.#loop, (owner, requestLine, isFirst) => {
+    onRequest(this.#loop, (owner, head, isFirst) => {
       if (!subject.owns(owner)) return;
       const forbidden = subject.forbids(owner, isFirst);
       if (forbidden !== undefined) this.#fail(new Violation('only the owner of an account acts on it', forbidden));
-      if (requestLine.startsWith('GET ')) return;
+      if (head.startsWith('GET ')) return;
       const { hasPaused } = operator;
       subject.whenCommitted(() => {
         try {
-          none('nothing is sent during a pause', hasPaused ? [requestLine] : []);
-          checkIntent(subject.books, requestLine);
+          this.#sends(subject.books, requestOf(head), hasPaused);
         } catch (error) {
           this.#fail(error);
         }
@@ -84,7 +102,7 @@ export class Checks {
     const settled = EPOCH + this.#loop.time - LONGEST_SETTLE_MS;
     const open = 'SELECT id, action, target, at FROM intents WHERE at < ? AND id IN (SELECT intent_id FROM unsettled)';
     none('every outcome is determined', rows(open, settled));
-    none('every trigger is processed', rows('SELECT policy, key FROM triggers WHERE pending IS NOT NULL'));
+    none('every trigger is processed', rows(UNPROCESSED));
     none('no policy is paused', rows('SELECT scope, reason FROM pauses WHERE lifted_at IS NULL'));
     none(
       'no policy run fails',
@@ -96,7 +114,10 @@ export class Checks {
     none('the counts of a run are those of its intents', rows(MISCOUNTED));
     const since = EPOCH + this.#loop.time - LONGEST_EVERY_MS;
     const idle = 'SELECT policy, max(at) AS last FROM runs GROUP BY policy HAVING max(at) < ?';
-    none('every policy continues to run', rows(idle, since));
+    none(
+      'every policy continues to run',
+      rows(idle, since).filter(({ policy }) => POLICIES[String(policy)]?.isScheduled === true),
+    );
     const stale = metrics
       .all('opsd_collector_last_success_timestamp_seconds')
       .filter(({ value }) => value * 1_000 < since);
@@ -142,6 +163,22 @@ export class Checks {
   effects(books: Books): void {
     this.#service.take();
     checkEffects(this.#service.sent, books);
+    repairs.checkRepublished(this.#service);
+    repairs.checkPrunes(this.#service.sent);
+    repairs.checkBudgets(this.#service.budgets);
+    repairs.checkTriggers(books);
+    repairs.checkBodies(books);
+    repairs.checkApprovals(books);
+    this.#alerts.check(books);
+  }
+
+  #sends(books: Books, sent: Request, hasPaused: boolean): void {
+    const form = formOf(sent);
+    if (form === 'of an operator') return;
+    none('nothing is sent during a pause', hasPaused ? [sent.path] : []);
+    checkIntent(books, sent);
+    if (form.action !== 'message-dlq.delete') return;
+    for (const id of form.keysOf(sent)) repairs.checkDelete(this.#service, books, id);
   }
 
   #fail(error: unknown): void {

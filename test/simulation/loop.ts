@@ -32,6 +32,9 @@ export class Process {
 /** Midnight at the start of each history. */
 export const EPOCH = Date.UTC(2026, 10, 20);
 
+/** Likelihood of a crash after each event of a process: about one in three hours. */
+const CRASH_AT_STEP = 0.00003;
+
 const owners = new AsyncLocalStorage<Process>();
 /** Owner of what no process does. */
 export const WORLD = new Process('world');
@@ -64,7 +67,11 @@ export class Loop {
   constructor(seed: number, { isTraced = false, spared = NONE_SPARED }: LoopOptions) {
     this.seed = seed;
     this.#order = this.random('order');
-    this.faults = new Faults(this.random('faults'), spared);
+    this.faults = new Faults(
+      (purpose) => this.random(purpose),
+      () => this.time,
+      spared,
+    );
     if (isTraced) this.lines = [];
   }
 
@@ -87,6 +94,8 @@ export class Loop {
       this.steps += 1;
       this.note(owner, what);
       owners.run(owner, run);
+      // What the event has begun does not get further.
+      if (owner.crash !== undefined && this.faults.strikes('crash at a step', CRASH_AT_STEP)) owner.crash('at a step');
     };
     timer = this.#queue.add(due, begin);
     const cancel = (): void => timer.cancel();

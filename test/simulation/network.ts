@@ -156,8 +156,8 @@ class SimSocket extends Duplex {
       return;
     }
     if (this.link === 'opsd>service' && this.#isClient) {
-      const [line = ''] = bytes.toString('latin1').split('\r\n', 1);
-      if (line.includes(' HTTP/1.1')) observe(this.owner, line, this.bytesWritten === bytes.length);
+      const head = bytes.toString('latin1');
+      if (/^[^\r]* HTTP\/1\.1\r/.test(head)) observe(this.owner, head, this.bytesWritten === bytes.length);
     }
     const sent = FAULTY.has(this.link) ? this.#damaged(bytes) : bytes;
     if (sent === undefined) return;

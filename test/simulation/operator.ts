@@ -1,13 +1,26 @@
-/** An operator of the daemon, with commands over its socket: pauses, their end, reports of deploys, reloads. */
+/** An operator of the daemon, with commands over its socket: pauses, deploys, decisions about plans, manual plans. */
+import type { Random } from '#foundation/platform/random.ts';
 import { exchange, type Answered } from './exchange.ts';
 import { Process, type Loop } from './loop.ts';
 
 const MINUTE = 60_000;
+/** What deploys are about: hosts of which one fails permanently, and one at times. */
+const DEPLOYED = ['https://bill.example/', 'https://mail.example/', 'gone.example'];
+const SELECTIONS = [
+  { action: 'resume', label: ['billing'] },
+  { action: 'resume', label: ['refunds'] },
+  { action: 'delete', label: ['billing'] },
+  { action: 'republish', label: ['orders'] },
+  { action: 'republish', label: ['invoices'] },
+  { action: 'delete-messages', label: ['newsletter'] },
+];
 
 export class Operator {
   readonly #loop: Loop;
   readonly #daemon: { readonly socketPath: string };
   readonly #process = new Process('operator');
+  /** Decides about plans. */
+  readonly random: Random;
   #deploys = 0;
   /** True from the response to a pause of the engine until its end is requested. */
   hasPaused = false;
@@ -15,6 +28,7 @@ export class Operator {
   constructor(loop: Loop, daemon: { readonly socketPath: string }) {
     this.#loop = loop;
     this.#daemon = daemon;
+    this.random = loop.random('operator');
   }
 
   /** Pauses the engine or a policy, for some minutes. */
@@ -39,15 +53,84 @@ export class Operator {
     }, again);
   }
 
+  /** Reports a deploy of a new version, sometimes a failed one or the previous version. */
   deploy(): void {
-    const body = { of: ['https://bill.example/'], version: `v${(this.#deploys += 1)}` };
-    this.#command('/api/v1/deploys', body).catch(() => undefined);
+    const { faults } = this.#loop;
+    const of = [DEPLOYED[faults.below(DEPLOYED.length)]!];
+    const version = `v${faults.below(5) === 0 ? this.#deploys - 1 : (this.#deploys += 1)}`;
+    this.#command('/api/v1/deploys', { of, version, ...(faults.below(6) === 0 && { failed: true }) }).catch(
+      () => undefined,
+    );
+  }
+
+  /** Approves or rejects each pending plan, or leaves it. */
+  decide(): void {
+    void this.#list('/api/v1/plans?state=pending', 'plans').then((plans) => {
+      for (const { id } of plans) {
+        const verb = ['approve', 'approve', 'approve', 'reject', undefined][Math.floor(5 * this.random())];
+        if (verb !== undefined) this.#command(`/api/v1/${verb}`, { plan: id, reason: 'a test' }).catch(() => undefined);
+      }
+    });
+  }
+
+  /** Makes a manual plan, applies it, and sometimes cancels it. */
+  async plan(): Promise<void> {
+    const { faults } = this.#loop;
+    const selection = SELECTIONS[faults.below(SELECTIONS.length)]!;
+    const isCancelled = faults.below(4) === 0;
+    try {
+      const { status, text } = await this.#command('/api/v1/plan', { selection, reason: 'a test' });
+      if (status !== 200) return;
+      const { id: plan } = JSON.parse(text) as { readonly id: string };
+      const applied = this.#command('/api/v1/apply', { plan });
+      if (isCancelled) {
+        const cancel = (): void =>
+          void this.#command('/api/v1/cancel', { plan, reason: 'a test' }).catch(() => undefined);
+        this.#loop.after(2 * MINUTE, this.#process, 'cancels a plan', cancel);
+      }
+      await applied;
+    } catch {
+      // The daemon or the connection has ended.
+    }
+  }
+
+  /** Acknowledges or snoozes an incident. */
+  note(): void {
+    void this.#list('/api/v1/incidents', 'incidents').then((incidents) => {
+      const { faults } = this.#loop;
+      const incident = incidents[faults.below(incidents.length)]?.id;
+      if (incident === undefined) return;
+      const isSnoozed = faults.below(2) === 0;
+      const until = faults.below(2) === 0 ? 'deploy' : '10m';
+      const body = isSnoozed ? { incident, until } : { incident, note: 'a test' };
+      this.#command(`/api/v1/${isSnoozed ? 'snooze' : 'acknowledge'}`, body).catch(() => undefined);
+    });
+  }
+
+  /** Sends an operation of the service. */
+  operate(name: string, values: object): void {
+    this.#command(`/api/v1/operations/${name}`, values).catch(() => undefined);
+  }
+
+  /** Returns the rows of a list; none if the daemon does not respond. */
+  async #list(path: string, rows: string): Promise<readonly { readonly id: string }[]> {
+    try {
+      const { status, text } = await this.#send('GET', path);
+      if (status !== 200) return [];
+      return (JSON.parse(text) as Readonly<Record<string, readonly { readonly id: string }[]>>)[rows] ?? [];
+    } catch {
+      return [];
+    }
   }
 
   #command(path: string, body: object): Promise<Answered> {
     this.#loop.note(this.#process, `${path} ${JSON.stringify(body)}`);
+    return this.#send('POST', path, JSON.stringify(body));
+  }
+
+  #send(method: string, path: string, body?: string): Promise<Answered> {
     const headers = { 'content-type': 'application/json', host: 'localhost' };
     const { socketPath } = this.#daemon;
-    return exchange(this.#process, { socketPath, path, method: 'POST', headers, body: JSON.stringify(body) });
+    return exchange(this.#process, { socketPath, path, method, headers, ...(body !== undefined && { body }) });
   }
 }

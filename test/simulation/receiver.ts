@@ -11,16 +11,32 @@ export class Receiver {
   /** Last status of each condition, as the receiver knows it. */
   readonly last = new Map<string, Received['status']>();
   url = '';
+  readonly #loop: Loop;
+  #failsUntil = 0;
+
+  private constructor(loop: Loop) {
+    this.#loop = loop;
+  }
+
+  /** Rejects everything for a time. */
+  fail(ms: number): void {
+    this.#failsUntil = this.#loop.time + ms;
+  }
+
+  #isDown(): boolean {
+    const { faults, time } = this.#loop;
+    return faults.strikes('receiver down', 0.1) || (faults.active && time < this.#failsUntil);
+  }
 
   static async start(loop: Loop): Promise<Receiver> {
-    const receiver = new Receiver();
+    const receiver = new Receiver(loop);
     await runAs(new Process('receiver'), async () => {
       const server = createServer({}, (request, response) => {
         let text = '';
         request.on('data', (chunk: Buffer) => (text += chunk.toString()));
         request.on('end', () => {
           response.sendDate = false;
-          if (loop.faults.strikes('receiver down', 0.1)) {
+          if (receiver.#isDown()) {
             response.writeHead(503).end();
             return;
           }

@@ -1,6 +1,6 @@
 /** Two or three replicas of the daemon on one PostgreSQL, their faults, and what the checks see of them. */
 import type { Exposition } from '../support/exposition.ts';
-import { configOf } from './config.ts';
+import { configOf, KEY, KEY_FILE, TOKEN_FILE } from './config.ts';
 import { SimDaemon, type LogLine } from './daemon.ts';
 import { balance } from './destinations.ts';
 import { WORLD, type Loop, type Process } from './loop.ts';
@@ -54,6 +54,8 @@ export class Replicas implements Subject {
       const storage = `postgres: { url: "${postgres.url}", replica: ${label}, leaseFor: 1m }`;
       const place = { storage, port, hooksPort: FIRST_HOOKS_PORT + at };
       daemon.mayFail = () => loop.faults.active || loop.time < this.#calm;
+      daemon.put(TOKEN_FILE, service.token);
+      daemon.put(KEY_FILE, KEY);
       daemon.configure(configOf({ service: service.emulator.url, receiver, signingKey, random: randomOf(), place }));
       return daemon;
     });

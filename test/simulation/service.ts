@@ -8,11 +8,14 @@ import { BulkSender } from './bulk.ts';
 import { setDestinations, type Answer } from './destinations.ts';
 import { exchange, type Answered } from './exchange.ts';
 import { Process, runAs, type Loop } from './loop.ts';
+import { BUDGET } from './policies.ts';
 
 export const ACCOUNT = 'acc-1';
-export const TOKEN = 'simulated-token';
 export const HOOKS = '127.0.0.1:8090';
 export const HOOK_TOKEN = 'hook-token';
+export const ALERT_TOKEN = 'alert-token';
+/** First token of the account. */
+const TOKEN = 'simulated-token';
 
 const MINUTE = 60_000;
 /** Mean time between two requests of the applications. */
@@ -57,7 +60,11 @@ export class SimService {
   /** Writes of the daemon. */
   readonly sent: Sent[] = [];
   readonly #bulk: BulkSender;
+  /** Budgets that the account has had, oldest first. */
+  readonly budgets: number[] = [];
   #sequence = 0;
+  #rotations = 0;
+  #posted = 0;
   #isBusy = true;
   failures = 0;
 
@@ -68,6 +75,15 @@ export class SimService {
     this.emulator = emulator;
     this.#bulk = new BulkSender(loop, emulator);
     setDestinations(loop, (url) => this.#answer(url));
+    const account = emulator.accounts.byId(ACCOUNT)!;
+    const { budgets } = this;
+    budgets.push(account.budgetUsd);
+    Object.defineProperty(account, 'budgetUsd', {
+      get: () => budgets.at(-1),
+      set: (amount: number) => {
+        if (amount !== budgets.at(-1)) budgets.push(amount);
+      },
+    });
   }
 
   static async start(loop: Loop): Promise<SimService> {
@@ -79,7 +95,7 @@ export class SimService {
         control: true,
         random: loop.random('emulator'),
         listen: { host: '127.0.0.1', port: 0 },
-        accounts: [{ id: ACCOUNT, token: TOKEN, budgetUsd: 100 }],
+        accounts: [{ id: ACCOUNT, token: TOKEN, budgetUsd: BUDGET.knownUsd }],
         management: { username: 'user', password: 'password' },
         onError: (error) => (loop.failure ??= error),
       }),
@@ -121,10 +137,20 @@ export class SimService {
   take(): readonly Sent[] {
     const records = this.emulator.control.requests.list({ after: this.#sequence });
     this.#sequence = records.at(-1)?.sequence ?? this.#sequence;
-    const own = new Set(['publish', 'trigger', 'trigger-workflow', 'add-endpoints']);
-    const writes = records.filter(({ method, operation }) => method !== 'GET' && !own.has(operation ?? ''));
+    // The requests of the applications name no program.
+    const writes = records.filter(({ method, headers }) => method !== 'GET' && headers['user-agent'] !== undefined);
     this.sent.push(...writes);
     return writes;
+  }
+
+  /** Token that the service accepts now. */
+  get token(): string {
+    return this.emulator.accounts.byId(ACCOUNT)!.token;
+  }
+
+  /** Replaces the token, as someone does in the console of the service. */
+  rotate(): void {
+    this.emulator.accounts.byId(ACCOUNT)!.token = `rotated-token-${(this.#rotations += 1)}`;
   }
 
   /** Returns every entry of the log, in the order in which the service wrote them. */
@@ -141,7 +167,7 @@ export class SimService {
   }
 
   #get(path: string): Promise<Answered> {
-    return exchange(this.#app, { url: this.emulator.url, path, headers: { authorization: `Bearer ${TOKEN}` } });
+    return exchange(this.#app, { url: this.emulator.url, path, headers: { authorization: `Bearer ${this.token}` } });
   }
 
   #below(max: number): number {
@@ -171,26 +197,28 @@ export class SimService {
     const retries = { 'Svc-Retries': String(this.#below(3)), 'Svc-Retry-Delay': String(1_000 + this.#below(60_000)) };
     const once = { 'Svc-Retries': '0' };
     const run = this.#below(100_000);
-    if (kind < 0.4) {
-      this.#post('trigger', `https://bill.example/pay/${this.#below(3)}`, { ...once, 'Svc-Label': 'billing' });
-    } else if (kind < 0.45) {
-      this.#post('trigger', `https://gone.example/old/${run}`, { ...once, 'Svc-Label': 'billing' });
-    } else if (kind < 0.6) {
-      this.#post('publish', `https://mail.example/send/${run}`, { ...once, ...this.#callback() });
-    } else if (kind < 0.7) {
-      this.#post('publish', `https://shop.example/later`, { ...retries, 'Svc-Delay': `${this.#below(600)}s` });
-    } else {
-      this.#post('publish', `https://shop.example/order/${this.#below(5)}`, retries);
-    }
+    const bill = `https://bill.example/pay/${this.#below(3)}`;
+    if (kind < 0.25) this.#post('trigger', bill, { ...once, 'Svc-Label': 'billing' });
+    else if (kind < 0.3) this.#post('trigger', `https://gone.example/old/${run}`, { ...once, 'Svc-Label': 'billing' });
+    else if (kind < 0.37) this.#post('trigger', bill, { ...once, 'Svc-Label': 'payroll' });
+    else if (kind < 0.44) this.#post('trigger', bill, { ...once, 'Svc-Label': 'refunds' });
+    else if (kind < 0.54)
+      this.#post('publish', `https://mail.example/send/${run}`, { ...once, ...this.#callback('newsletter') });
+    else if (kind < 0.66) this.#post('publish', 'https://mail.example/order', { ...once, ...this.#callback('orders') });
+    else if (kind < 0.73)
+      this.#post('publish', 'https://bill.example/invoice', { ...once, ...this.#callback('invoices') });
+    else if (kind < 0.8)
+      this.#post('publish', 'https://shop.example/later', { ...retries, 'Svc-Delay': `${this.#below(600)}s` });
+    else this.#post('publish', `https://shop.example/order/${this.#below(5)}`, { ...retries, 'Svc-Label': 'bulk' });
   }
 
-  #callback(): Record<string, string> {
+  #callback(label: string): Record<string, string> {
     return {
-      'Svc-Label': 'newsletter',
+      'Svc-Label': label,
       'Svc-Failure-Callback': `http://${HOOKS}/hooks/callbacks/production`,
       'Svc-Failure-Callback-Retries': '2',
       'Svc-Failure-Callback-Forward-Authorization': `Bearer ${HOOK_TOKEN}`,
-      'Svc-Failure-Callback-Forward-Opsd-Label': 'newsletter',
+      'Svc-Failure-Callback-Forward-Opsd-Label': label,
     };
   }
 
@@ -199,8 +227,8 @@ export class SimService {
       url: this.emulator.url,
       method: 'POST',
       path: `/v2/${operation}/${url}`,
-      headers: { authorization: `Bearer ${TOKEN}`, ...headers },
-      body: '{}',
+      headers: { authorization: `Bearer ${this.token}`, ...headers },
+      body: JSON.stringify({ of: (this.#posted += 1) }),
     }).catch(() => (this.failures += 1));
   }
 

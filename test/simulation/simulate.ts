@@ -7,7 +7,9 @@ import { availableParallelism } from 'node:os';
 import { readArguments, type Arguments } from './arguments.ts';
 import type { History } from './history.ts';
 import { MUTANTS } from './mutants.ts';
+import { minimize } from './minimize.ts';
 import { Player } from './player.ts';
+import type { Order } from './worker.ts';
 
 /** Runs the histories in the order of their seeds. Each one is given to `use` in that order, until it returns false. */
 async function runAll(given: Arguments, players: readonly Player[], use: (history: History) => Promise<boolean>) {
@@ -30,27 +32,8 @@ async function runAll(given: Arguments, players: readonly Player[], use: (histor
   await Promise.allSettled(work);
 }
 
-/** Returns the history with as few faults as possible: it still fails with the same invariant. */
-async function minimize(player: Player, failed: History, minutes: number): Promise<History> {
-  const again = (from: number, single: readonly number[]): Promise<History> =>
-    player.run({ seed: failed.seed, minutes, isTraced: true, from, single: [...single] });
-  const isSame = ({ failure }: History): boolean => failure?.invariant === failed.failure!.invariant;
-  let best = await again(failed.faults, []);
-  let least = failed.faults;
-  for (let low = 0; low < least;) {
-    const middle = Math.floor((low + least) / 2);
-    const tried = await again(middle, []);
-    if (isSame(tried)) [best, least] = [tried, middle];
-    else low = middle + 1;
-  }
-  const spared: number[] = [];
-  for (let fault = least - 2; fault >= 0; fault -= 1) {
-    const tried = await again(least, [...spared, fault]);
-    if (!isSame(tried)) continue;
-    best = tried;
-    spared.push(fault);
-  }
-  return best;
+function countsOf({ faults }: History): Readonly<Record<string, number>> {
+  return Object.fromEntries([...Map.groupBy(faults, ({ kind }) => kind)].map(([kind, same]) => [kind, same.length]));
 }
 
 async function main(): Promise<number> {
@@ -73,10 +56,17 @@ async function main(): Promise<number> {
     return false;
   });
   if (failed !== undefined) {
-    const shown = given.isMinimized ? await minimize(players[0]!, failed, given.minutes) : failed;
-    if (given.isMinimized) print((shown.lines ?? []).join('\n'));
+    let shown = failed;
+    if (given.isMinimized) {
+      const play = (order: Order): Promise<History> => players[0]!.run(order);
+      const { history, minutes, runs } = await minimize(play, failed, given);
+      shown = history;
+      for (const line of history.lines ?? []) print(line);
+      print(`${runs} runs: it fails with --minutes ${minutes} and these faults`);
+      for (const { at, kind } of history.faults) print(`  ${new Date(at).toISOString().slice(11, 19)} ${kind}`);
+    }
     print(shown.failure!.detail);
-    print(`faults: ${JSON.stringify(shown.kinds)}`);
+    print(`faults: ${JSON.stringify(countsOf(shown))}`);
     print(`seed ${failed.seed} failed at step ${shown.steps}: ${shown.failure!.invariant}`);
   }
   print(`${count} histories, ${steps} steps, hash ${hash.digest('hex').slice(0, 16)}`);

@@ -1,8 +1,8 @@
 /** Latencies of the network, and observers of what it carries. */
 import { presentLoop, type Loop, type Process } from './loop.ts';
 
-/** @param isFirst true for the first request of a connection */
-type Observer = (owner: Process, requestLine: string, isFirst: boolean) => void;
+/** @param head request line and headers @param isFirst true for the first request of a connection */
+type Observer = (owner: Process, head: string, isFirst: boolean) => void;
 
 const observers = new WeakMap<Loop, Observer>();
 
@@ -11,8 +11,8 @@ export function onRequest(loop: Loop, observer: Observer): void {
   observers.set(loop, observer);
 }
 
-export function observe(...[owner, requestLine, isFirst]: Parameters<Observer>): void {
-  observers.get(presentLoop())?.(owner, requestLine, isFirst);
+export function observe(...[owner, head, isFirst]: Parameters<Observer>): void {
+  observers.get(presentLoop())?.(owner, head, isFirst);
 }
 
 let latencySource: { readonly loop: Loop; readonly next: () => number } | undefined;
