@@ -26,6 +26,8 @@ const QUIET = 3;
 const BEFORE = 8;
 /** Time without faults and traffic at the end. Everything must be in order after it. */
 const REST_MS = 45 * MINUTE;
+/** Time until the collectors have read everything. */
+const READ_MS = 12 * MINUTE;
 
 export interface HistoryOptions {
   readonly seed: number;
@@ -155,6 +157,9 @@ async function act(loop: Loop, { cast, checks, minutes, random }: Play) {
   loop.note(WORLD, 'the faults end');
   await loop.run(REST_MS);
   await started(loop, checks.atRest(daemon));
+  // Otherwise, some policy acts in most minutes, and the newest entries of the log are not read yet.
+  await started(loop, operator.hold());
+  await loop.run(READ_MS);
   await untilCounted(loop, checks, daemon);
   await started(loop, daemon.stop());
 }

@@ -44,6 +44,13 @@ export class Operator {
     this.#loop.after(faults.below(20) * MINUTE, this.#process, 'lifts the pause', () => this.lift());
   }
 
+  /** Pauses the engine until the end of the history. */
+  async hold(): Promise<void> {
+    const { status, text } = await this.#command('/api/v1/pause', { reason: 'the end' });
+    if (status !== 200) throw new Error(text);
+    this.hasPaused = true;
+  }
+
   /** Lifts every pause. Repeats the command until it succeeds. */
   lift(): void {
     this.hasPaused = false;
