@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Fault } from './faults.ts';
-import type { History } from './history.ts';
-import { minimize } from './minimize.ts';
-import type { Order } from './worker.ts';
+import type { Fault } from '../simulation/faults.ts';
+import type { History } from '../simulation/history.ts';
+import { minimize } from '../simulation/minimize.ts';
+import type { Order } from '../simulation/worker.ts';
 
 /** Plays histories with a fault each minute, of which some together break an invariant. */
 function player(needed: readonly number[]) {
