@@ -75,28 +75,22 @@ export class Past {
   }
 
   async raise(policy: Policy, raise: PolicyTest['given']['raises'][number]): Promise<void> {
-    const { ago, fromUsd, toUsd } = raise;
-    const at = this.#now - ago;
-    const proposal: Proposal = {
-      ...this.#common(policy),
-      action: 'budget.raise',
-      group: '',
-      items: 1,
-      fromUsd,
-      toUsd,
-    };
-    const intent = await this.#reserve(policy, proposal, at);
-    await this.#ledger.recordOutcome(intent, policy.account, { at, outcome: 'verified', done: 1 });
+    const { ago, ...amounts } = raise;
+    await this.acted(policy, { ago, items: 1 }, amounts);
   }
 
-  /** An action. Only its items and its time matter. */
-  async acted(policy: Policy, { ago, items }: PolicyTest['given']['acted'][number]): Promise<void> {
+  /** An action. Only its items, its time, and the amounts of a raise matter. */
+  async acted(
+    policy: Policy,
+    { ago, items }: PolicyTest['given']['acted'][number],
+    amounts = { fromUsd: 0, toUsd: 0 },
+  ): Promise<void> {
     const at = this.#now - ago;
     const common = this.#common(policy);
     const id = common.target;
     // The fields of all actions: the ledger reads those of this one.
     const run = { dlqId: id, workflowRunId: id, workflowUrl: '', lineage: id, failedAt: at, labels: [], cause: 'x' };
-    const others = { messageId: id, attempt: 1, size: 0, page: 1, filter: { toDate: at }, fromUsd: 0, toUsd: 0 };
+    const others = { messageId: id, attempt: 1, size: 0, page: 1, filter: { toDate: at }, ...amounts };
     const proposal = { ...common, ...run, ...others, group: '', items, action: policy.action.type } as Proposal;
     const intent = await this.#reserve(policy, proposal, at);
     await this.#ledger.recordOutcome(intent, policy.account, { at, outcome: 'verified', done: items });

@@ -41,7 +41,7 @@ export async function runOperation(call: Call, { operation, keys, view = PLAIN_V
     await confirm(call, `Send ${operation.name}?`);
   }
   const daemon = await findDaemon(call, { writes: isWrite, collectors: [] });
-  await show(await send(call, { operation, keys, daemon }), { call, format, view });
+  await show(await send(call, { operation, keys }, daemon), { call, format, view });
   return EXIT.ok;
 }
 
@@ -74,14 +74,8 @@ function preview({ name, method, path, summary }: Operation, keys: OperationKeys
   return `${name}: ${summary}\n  ${method} ${path}\n${lines.join('')}`;
 }
 
-interface Sending {
-  readonly operation: Operation;
-  readonly keys: OperationKeys;
-  readonly daemon: DaemonCall;
-}
-
 /** Sends the operation, with the typed name if the daemon requires one. Nothing was sent to the service before. */
-async function send(call: Call, { operation, keys, daemon }: Sending): Promise<OperationAnswer> {
+async function send(call: Call, { operation, keys }: OperationCall, daemon: DaemonCall): Promise<OperationAnswer> {
   const account = textOption(call.values, 'account');
   const given = textOption(call.values, 'confirm');
   const request = { ...keys, account };

@@ -1,18 +1,10 @@
 /** Log entries as the aggregation processes them: each with its state, in the order of a message's life. */
-import { STATE_ORDER, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
+import { LOG_STATES, STATE_ORDER, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
 
 export type StatedEntry = LogEntry & { readonly state: MessageState };
 
 /** `state` filters to request when entries have no state. IN_PROGRESS is a union of some of them. */
-export const STATE_PASSES = [
-  'CREATED',
-  'ACTIVE',
-  'RETRY',
-  'ERROR',
-  'DELIVERED',
-  'CANCEL_REQUESTED',
-  'CANCELLED',
-] as const satisfies readonly MessageState[];
+export const STATE_PASSES = LOG_STATES.filter((state) => state !== 'IN_PROGRESS');
 export type StatePass = (typeof STATE_PASSES)[number];
 
 /** Returns a text that is the same for an entry each time it is listed without its state. */

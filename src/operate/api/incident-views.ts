@@ -147,8 +147,9 @@ export async function readIncident(
       ]),
     signal,
   );
-  const idsOf = (queue: DeadLetterQueue): string[] =>
-    oldestOf(members.filter((one) => one.queue === queue).map(({ row }) => row.dlqId));
+  // The oldest ones expire first.
+  const ids = Map.groupBy(members.toReversed(), ({ queue }) => queue);
+  const idsOf = (queue: DeadLetterQueue) => (ids.get(queue) ?? []).slice(0, MOST_IDS).map(({ row }) => row.dlqId);
   const urls = members.flatMap((one) => (one.queue === 'workflow' ? one.row.workflowUrl : (one.row.url ?? [])));
   const memberIds = { workflow: idsOf('workflow'), message: idsOf('message') };
   const { next, ...situation } = situationOf(deps, incident, { members, statuses, stored, lineages });
@@ -223,11 +224,6 @@ function membersOf(deps: IncidentDeps, incident: Incident): FoundDeadLetter[] {
   return DEAD_LETTER_QUEUES.flatMap((queue) => [
     ...deadLetterRows(deps, incident.account, queue, new Set(deps.incidents.memberIds(incident, queue))),
   ]).toSorted((a, b) => b.at - a.at);
-}
-
-/** The oldest ones expire first. @param ids newest first */
-function oldestOf(ids: readonly string[]): string[] {
-  return ids.slice(-MOST_IDS).toReversed();
 }
 
 function hostOf({ row }: FoundDeadLetter): string {

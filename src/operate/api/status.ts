@@ -55,7 +55,7 @@ export async function readStatus(deps: StatusDeps, actionLimit: number, signal?:
 
 interface StatusAnd<T> {
   readonly actionLimit: number;
-  readonly also: (ledger: LedgerReader) => Promise<T>;
+  readonly also: (ledger: LedgerReader, stored: StoredFacts) => Promise<T>;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -67,8 +67,8 @@ export async function readStatusAnd<T>(
   const outages = presentOutages(deps);
   const { stored, other } = await deps.ledger
     .view(async (ledger) => {
-      const [stored, other] = await Promise.all([readStored(deps, ledger, { actionLimit, outages }), also(ledger)]);
-      return { stored, other };
+      const stored = await readStored(deps, ledger, { actionLimit, outages });
+      return { stored, other: await also(ledger, stored) };
     }, signal)
     .catch((error: unknown) => ({ stored: { ...NOT_READ, error: errorMessage(error) }, other: undefined }));
   return { status: statusOf(deps, outages, stored), other };
@@ -84,21 +84,17 @@ export async function readPolicies(
   deps: StatusDeps,
   signal?: AbortSignal,
 ): Promise<Status & { readonly runs: readonly RunView[] }> {
-  const outages = presentOutages(deps);
-  const read = async (ledger: LedgerReader) => {
-    const stored = await readStored(deps, ledger, { actionLimit: 0, outages });
-    const names = stored.policies.map(({ name }) => name);
+  const also = async (ledger: LedgerReader, { policies }: StoredFacts) => {
+    const names = policies.map(({ name }) => name);
     const limit = Math.min(MOST_OF_POLICY, Math.max(LEAST_OF_POLICY, Math.floor(MOST_RUNS / names.length)));
-    return { stored, runs: names.length === 0 ? [] : await ledger.recentRuns(names, limit) };
+    return names.length === 0 ? [] : ledger.recentRuns(names, limit);
   };
-  const { stored, runs } = await deps.ledger
-    .view(read, signal)
-    .catch((error: unknown) => ({ stored: { ...NOT_READ, error: errorMessage(error) }, runs: [] }));
-  const last = new Map(stored.policies.map(({ name, lastRun }) => [name, lastRun]));
+  const { status, other: runs = [] } = await readStatusAnd(deps, { actionLimit: 0, also, signal });
+  const last = new Map(status.policies.map(({ name, lastRun }) => [name, lastRun]));
   const views = runs
     .map(runView)
     .map((run) => ({ ...run, ...(last.get(run.policy)?.id === run.id && last.get(run.policy)) }));
-  return { ...statusOf(deps, outages, stored), runs: views };
+  return { ...status, runs: views };
 }
 
 /** Facts of the daemon's memory, with those of the store. */

@@ -16,35 +16,29 @@ const MAX_AHEAD_MS = 300_000;
  * @throws {HttpError} 400 or 404
  */
 export async function takeDeploy(
-  {
-    ledger,
-    accounts,
-    policies,
-    clock,
-    events,
-  }: Pick<HookDeps, 'ledger' | 'accounts' | 'policies' | 'clock' | 'events'>,
+  deps: Pick<HookDeps, 'ledger' | 'accounts' | 'policies' | 'clock' | 'events'>,
   { account, of, at: time, failed = false, ...about }: DeployReport,
   by: string,
 ): Promise<ReportedDeploys['deploys']> {
-  const now = clock.now();
+  const now = deps.clock.now();
   const at = time === undefined ? now : Date.parse(time);
   if (at > now + MAX_AHEAD_MS) throw malformed('at must not be in the future.');
   if (at < now - MAX_AGE_MS) throw malformed('at must not be more than a day ago.');
-  const known = accounts();
+  const known = deps.accounts();
   if (account !== undefined && !known.includes(account)) {
     throw new HttpError(404, 'not_found', `There is no account of this name. The accounts are ${known.join(', ')}.`);
   }
   const parts = [...new Set(of.map((text) => deployedPart(text)!))];
   const taken: ReportedDeploys['deploys'][number][] = [];
   for (const name of account === undefined ? known : [account]) {
-    const waiting = policies().filter((policy) => policy.account === name && 'afterDeploy' in policy.when);
+    const waiting = deps.policies().filter((policy) => policy.account === name && 'afterDeploy' in policy.when);
     const names = waiting.map((policy) => policy.name);
     const report = { ...about, account: name, of: parts, at, failed, by };
-    const { deploy, isNew } = await ledger.recordDeploy(report, names);
+    const { deploy, isNew } = await deps.ledger.recordDeploy(report, names);
     const { id: _id, url: _url, ...shown } = deploy;
     const { version, isRollback } = shown;
     taken.push({ ...shown, policies: isRollback ? [] : names });
-    if (isNew) events.emit({ type: 'deploy.reported', account: name, version, isRollback });
+    if (isNew) deps.events.emit({ type: 'deploy.reported', account: name, version, isRollback });
   }
   return taken;
 }

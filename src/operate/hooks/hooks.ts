@@ -3,6 +3,7 @@
  * and pages because callbacks come from the Internet. A body is read only after its sender has sent a valid token.
  * Responses never quote a request, and 202 means that it is stored.
  */
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { HookRefusal } from '#foundation/events/events.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
@@ -224,17 +225,13 @@ const REFUSALS: { readonly [C in ErrorCode]?: HookRefusal } = {
   busy: 'busy',
 };
 
-interface Gatherer extends Disposable {
-  add(deadLetter: { readonly account: string; readonly dlqId: string }): Promise<void>;
-}
-
 /** Runs the policies that wait for failure callbacks, once for all callbacks in a window. */
-function gatherer(deps: HookDeps): Gatherer {
+function gatherer(deps: HookDeps) {
   const { ledger, clock } = deps;
   const waiting = new Map<string, Disposable>();
   let isClosed = false;
   return {
-    async add({ account, dlqId }) {
+    async add({ account, dlqId }: DeadLetter) {
       const key = `${account}/${dlqId}`;
       const trigger = { kind: 'callback', key } as const;
       for (const { name: policy, account: of, when } of deps.policies()) {

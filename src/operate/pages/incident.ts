@@ -1,6 +1,6 @@
 /** Page of one incident: what fails, who repairs it, the next step, and the forms for it. */
 import { stateWord } from '#foundation/domain/incident.ts';
-import { QUEUE_OF, type MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
+import { QUEUE_OF } from '#foundation/domain/selection.ts';
 import { counted } from '../api/format.ts';
 import { fromStore } from '../api/from-store.ts';
 import { acknowledge } from '../api/incident-routes.ts';
@@ -137,11 +137,7 @@ function deleteForm(context: PageContext, incident: IncidentDetail): Html | unde
   return incidentForm(context, incident, 'Plan to delete', content);
 }
 
-const ACTS = ['acknowledge', 'snooze', 'resume', 'republish', 'delete', 'delete-messages'] as const satisfies readonly (
-  | 'acknowledge'
-  | 'snooze'
-  | (typeof MANUAL_ACTIONS)[number]
-)[];
+const ACTS = ['acknowledge', 'snooze', 'resume', 'republish', 'delete', 'delete-messages'] as const;
 
 /** Acknowledges or snoozes an incident, or makes a plan for all of its members. */
 export async function changeIncident(context: PageContext): Promise<Reply> {

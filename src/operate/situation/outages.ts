@@ -7,6 +7,7 @@ import { coverText } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { formatAge, formatSpan, formatTime } from '#foundation/domain/time-text.ts';
+import type { IncidentFacts } from './next-step.ts';
 
 export interface OutageReaction {
   readonly policy: string;
@@ -38,14 +39,7 @@ export interface OutageFacts {
   /** Pending plans. */
   readonly plans: readonly { readonly id: string; readonly policy: string }[];
   /** Active approvals. */
-  readonly approvals: readonly {
-    readonly id: string;
-    readonly policy: string;
-    readonly by?: string;
-    readonly expiresAt: number;
-    readonly covers: number;
-    readonly left?: number;
-  }[];
+  readonly approvals: readonly Omit<IncidentFacts['plans'][number], 'state' | 'held'>[];
   /** Names of the policies that select one of the failed runs of a destination, by these runs. */
   readonly selecting: ReadonlyMap<readonly WorkflowDlqEntry[], ReadonlySet<string>>;
 }
