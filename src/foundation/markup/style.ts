@@ -80,6 +80,7 @@ button.danger { background: none; color: var(--danger); border-color: var(--dang
 .acts:empty, .facts:not(:has(div)), pre:empty { display: none; }
 .acts > .act { width: 100%; } .act label { min-width: 0; }
 .act input[name=reason], .act input[name=note] { flex: 1 1 16em; }
+.act label:has(textarea) { flex: 1 1 100%; display: grid; } textarea { width: 100%; }
 .act label:has(input[name=reason]), .act label:has(input[name=note]) { flex: 1 1 22em; flex-wrap: nowrap; }
 fieldset.acts { border-width: 1px; min-width: 0; }
 fieldset.acts legend { float: left; width: 100%; padding: 0; font-weight: 600; }
@@ -96,7 +97,8 @@ fieldset.acts legend { float: left; width: 100%; padding: 0; font-weight: 600; }
 .notice.trouble { border-color: var(--trouble); background: var(--trouble-wash); }
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 240px), 1fr)); gap: 8px 24px; margin: 12px 0; padding: 12px 16px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
 .facts div { min-width: 0; } .facts dt { color: var(--faint); font-size: 13px; } .facts dd { margin: 0; overflow-wrap: anywhere; } .facts .state { white-space: normal; }
-pre { max-height: 24em; margin: 8px 0; padding: 12px 16px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; font: 13px/20px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+pre { max-height: 24em; margin: 8px 0; padding: 12px 16px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
+pre, textarea { font: 13px/20px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 [aria-labelledby=settings] pre { max-height: none; }
 .pages { display: flex; gap: 16px; margin: 12px 0; }
 

@@ -66,7 +66,7 @@ function aboutDeadLetter(view: DeadLetterView, body: KeptBodyView | undefined, a
     'Failure function': view.failureFunctionState,
     Retries: retried === undefined ? most : [formatCount(retried), sub(most)],
     Caller: view.callerIp,
-    Body: body?.size === undefined ? body?.reason : [formatSize(body.size), sub(['until ', moment(body.until, at)])],
+    Body: body?.size === undefined ? body?.reason : [formatSize(body.size), sub(['dropped ', moment(body.until, at)])],
   });
 }
 
