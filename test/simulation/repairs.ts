@@ -100,9 +100,9 @@ export function checkBodies(db: Books): void {
 /** Checks that actions which need an approval have one. */
 export function checkApprovals(db: Books): void {
   const plans = db
-    .prepare('SELECT plan, targets, decided_at FROM plans WHERE decided_at IS NOT NULL')
+    .prepare('SELECT plan, targets, approved_at FROM plans WHERE approved_at IS NOT NULL')
     .all()
-    .map(({ plan, targets, decided_at: at }) => ({
+    .map(({ plan, targets, approved_at: at }) => ({
       policy: (JSON.parse(String(plan)) as { readonly policy: string }).policy,
       targets: JSON.parse(String(targets)) as readonly string[],
       at: Number(at),

@@ -4,4 +4,6 @@ export const SEEDS = [
   { seed: 18, minutes: 90 },
   // A full disk at a start: the next record proved that an uncommitted one was committed.
   { seed: 103, minutes: 90 },
+  // A failed run of a prune reported its pages instead of the deleted messages.
+  { seed: 5, minutes: 60 },
 ] as const;

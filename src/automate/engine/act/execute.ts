@@ -55,10 +55,11 @@ export async function execute(
         const result = await performOne(policy, run, proposal, deps, signal);
         if (result.took !== undefined) {
           counts[result.took]++;
-          run.sent.acted = counts.acted;
           reached++;
         }
         done += result.done ?? 0;
+        // As in the result of the run: a page counts its deleted messages.
+        run.sent.acted = run.plan.action === 'message-dlq.prune' ? done : counts.acted;
         unprepared ??= result.unprepared;
         badInARow = nextInARow(badInARow, result.took);
         stopped = result.stopped ?? tooManyBad(badInARow) ?? unknownEnds(proposal, result.took);
