@@ -142,10 +142,11 @@ const given = z.strictObject({
 });
 
 /** Expected objection. `*` in an expected text matches any text. */
-const denial = z.strictObject({
+const denialKeys = {
   guard: described('Name of the guard.', someText),
   reason: optional('Reason of the guard; * matches any text.', someText),
-});
+};
+const denial = z.strictObject(denialKeys);
 
 const expected = z.strictObject({
   outcome: optional('Outcome of the run.', z.enum(RUN_OUTCOMES)),
@@ -160,8 +161,7 @@ const expected = z.strictObject({
   chosen: optional('Ids of all actions of the plan, in order.', z.array(someText)),
   chosenCount: optional('Number of actions in the plan.', count),
   skipped: list('All denials, in any order.', {
-    guard: described('Name of the guard.', someText),
-    reason: optional('Reason of the guard; * matches any text.', someText),
+    ...denialKeys,
     count: optional('Number of entries that it denied.', count),
   }),
   campaigns: list('All groups of the plan, in any order.', {

@@ -34,12 +34,8 @@ export const dlqRetriggerCommand = daemonCommand({
     const file = textOption(call.values, 'body');
     const bytes = file === undefined ? undefined : await bytesOf(call, file);
     const daemon = await findDaemon();
-    const { deadLetter } = await request(
-      daemon,
-      'GET /api/v1/dead-letters/{id}',
-      { id, query: { account } },
-      'deadLetter',
-    );
+    const asked = { id, query: { account } };
+    const { deadLetter } = await request(daemon, 'GET /api/v1/dead-letters/{id}', asked, 'deadLetter');
     const { workflowUrl = 'no workflow', workflowRunId = 'unknown' } = deadLetter;
     call.io.stderr.write(
       `Starts a new run of ${printable(workflowUrl)}, in place of the failed run ${printable(workflowRunId)}.\n` +

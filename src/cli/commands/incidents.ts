@@ -1,7 +1,7 @@
 import { formatCount } from '#foundation/domain/counted.ts';
 import { formatAge } from '#foundation/domain/time-text.ts';
 import type { IncidentList, IncidentView } from '#operate/contract/incidents.ts';
-import { textOption, UsageError, valueOption, type Command, type OptionSpec } from '../command.ts';
+import { textOption, UsageError, valueOption, type Command } from '../command.ts';
 import { acknowledgmentText, snoozeEnd, stateWord } from '#foundation/domain/incident.ts';
 import { sheetText } from '#operate/show/text.ts';
 import { daemonCommand } from '../daemon-command.ts';
@@ -14,11 +14,7 @@ import { isQueueUnread, queueNote } from './queue-note.ts';
 
 const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
 
-const STATE_OPTION: OptionSpec = valueOption(
-  'STATE',
-  'Only this state: open, acknowledged (also snoozed), recovering, or resolved; may be repeated.',
-  { multiple: true },
-);
+const STATES = 'Only this state: open, acknowledged (also snoozed), recovering, or resolved; may be repeated.';
 
 function command(name: string, examples: Command['examples']): Command {
   return {
@@ -26,7 +22,7 @@ function command(name: string, examples: Command['examples']): Command {
     summary: 'List the incidents: what fails, since when, and what expires first.',
     options: {
       account: { ...ACCOUNT_OPTION, help: 'Only this account.' },
-      state: STATE_OPTION,
+      state: valueOption('STATE', STATES, { multiple: true }),
       all: { type: 'boolean', help: 'Also resolved incidents.' },
       ...LIST_OPTIONS,
     },

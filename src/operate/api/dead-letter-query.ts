@@ -44,16 +44,18 @@ export function pageOfDeadLetters(deps: DeadLetterDeps, query: DeadLetterQuery):
   const accounts = queriedAccounts(deps, query.account);
   const queues = DEAD_LETTER_QUEUES.filter((queue) => (query.queue ?? queue) === queue);
   const after = cursorOf(query.cursor);
-  const collecting = { matches: matcher(deps, query), after, limit };
+  const matches = matcher(deps, query);
   let total = 0;
   const found: FoundDeadLetter[] = [];
-  for (const account of accounts) {
-    for (const queue of queues) {
-      total += collect(
-        deadLetterRows(deps, account, queue, membersOf(deps, query, { account, queue })),
-        collecting,
-        found,
-      );
+  for (const place of accounts.flatMap((account) => queues.map((queue) => ({ account, queue })))) {
+    // The first rows after the cursor, one more than the limit.
+    let added = 0;
+    for (const row of deadLetterRows(deps, place.account, place.queue, membersOf(deps, query, place))) {
+      if (!matches(row)) continue;
+      total += 1;
+      if (added > limit || (after !== undefined && comparePositions(positionOf(row), after) <= 0)) continue;
+      found.push(row);
+      added += 1;
     }
   }
   found.sort(byAge);
@@ -69,14 +71,10 @@ export function pageOfDeadLetters(deps: DeadLetterDeps, query: DeadLetterQuery):
 
 /** Dead letters with this id: several if accounts or queues share it. */
 export function findDeadLetters(deps: DeadLetterDeps, id: string, account?: string): FoundDeadLetter[] {
-  const found: FoundDeadLetter[] = [];
-  for (const { name } of deps.accounts) {
-    if (account !== undefined && name !== account) continue;
-    for (const queue of DEAD_LETTER_QUEUES) {
-      found.push(...deadLetterRows(deps, name, queue, new Set([id])));
-    }
-  }
-  return found;
+  const names = deps.accounts.map(({ name }) => name).filter((name) => (account ?? name) === name);
+  return names.flatMap((name) =>
+    DEAD_LETTER_QUEUES.flatMap((queue) => [...deadLetterRows(deps, name, queue, new Set([id]))]),
+  );
 }
 
 /** Returns the ids of the wanted incident's members in a queue; undefined if none is wanted. */
@@ -111,30 +109,6 @@ export function* deadLetterRows(
       ? { account, queue: 'message', at: row.learnedAt, row }
       : { account, queue: 'workflow', at: row.createdAt, row };
   }
-}
-
-interface Collecting {
-  readonly matches: (found: FoundDeadLetter) => boolean;
-  readonly after: Position | undefined;
-  readonly limit: number;
-}
-
-/** Adds the first rows after the cursor, one more than the limit. @returns the number of all matching rows */
-function collect(
-  rows: Iterable<FoundDeadLetter>,
-  { matches, after, limit }: Collecting,
-  to: FoundDeadLetter[],
-): number {
-  let total = 0;
-  let added = 0;
-  for (const row of rows) {
-    if (!matches(row)) continue;
-    total += 1;
-    if (added > limit || (after !== undefined && comparePositions(positionOf(row), after) <= 0)) continue;
-    to.push(row);
-    added += 1;
-  }
-  return total;
 }
 
 function matcher(deps: DeadLetterDeps, query: DeadLetterQuery): (found: FoundDeadLetter) => boolean {

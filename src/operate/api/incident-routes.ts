@@ -9,7 +9,7 @@ import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { deadLetterDetail, deadLetterList, findDeadLetter } from './dead-letter-views.ts';
 import { findIncident, incidentList, incidentView, readIncident } from './incident-views.ts';
 import { fromStore } from './from-store.ts';
-import { implement } from './implement.ts';
+import { implement, type Given } from './implement.ts';
 import { knownAccount } from './known-account.ts';
 import { retrigger } from './retrigger.ts';
 
@@ -46,12 +46,10 @@ interface Person {
 
 async function acknowledged({
   deps,
-  body: { incident, ...given },
+  body,
   by,
-}: Pick<ApiContext, 'deps'> & {
-  readonly body: Omit<Person, 'by'> & { readonly incident: string };
-  readonly by: string;
-}) {
+}: Given<typeof incidents.acknowledgeIncident | typeof incidents.snoozeIncident>) {
+  const { incident, ...given } = body;
   return { incident: incidentView(deps, await acknowledge(deps, incident, { by, ...given })) };
 }
 

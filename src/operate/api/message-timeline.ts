@@ -71,12 +71,8 @@ const DESCRIPTION = [
 ] as const satisfies readonly (keyof MessageView)[];
 
 function described({ entries }: MessageFacts): Partial<MessageView> {
-  return Object.fromEntries(
-    DESCRIPTION.flatMap((name) => {
-      const value = entries.find((entry) => entry[name] !== undefined)?.[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+  const values = DESCRIPTION.map((name) => [name, entries.find((entry) => entry[name] !== undefined)?.[name]]);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
 /** State of the newest entry. Of several entries with one time, the end counts. */

@@ -1,10 +1,8 @@
 /** Part of a status that the store has: read at one moment. */
-import type { Outage } from '#foundation/domain/destination-state.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
-import { outageHost } from '../situation/outages.ts';
+import { outageHost, type OutageFacts } from '../situation/outages.ts';
 import type { ApiDeps, LedgerReader } from './api-deps.ts';
 import { actionView, runView } from './run-views.ts';
 import type { ActionView, PolicyView, RunView } from '../contract/policies.ts';
@@ -22,8 +20,7 @@ export interface StoredFacts {
   readonly plans: readonly StoredPlanView[];
   /** Plans with an active approval. */
   readonly approvals: readonly StoredPlanView[];
-  /** Names of the policies that select a failed run of a destination, by its runs. */
-  readonly selecting: ReadonlyMap<readonly WorkflowDlqEntry[], ReadonlySet<string>>;
+  readonly selecting: OutageFacts['selecting'];
   readonly repairs: ReadonlyMap<string, Repair>;
   /** Reason why the store was not read. */
   readonly error?: string;
@@ -48,14 +45,9 @@ export const NOT_READ: StoredFacts = {
 };
 
 /** Destinations of an account that are down. */
-export interface AccountOutages {
-  readonly account: string;
+export interface AccountOutages extends Pick<OutageFacts, 'account' | 'outages' | 'runs' | 'dlqRetentionMs'> {
   /** False without a reading of the account's log. */
   readonly isKnown: boolean;
-  readonly outages: readonly Outage[];
-  /** Failed runs in the workflow DLQ, by destination; absent if the listing is stale or disabled. */
-  readonly runs?: ReadonlyMap<string, readonly WorkflowDlqEntry[]>;
-  readonly dlqRetentionMs?: number;
 }
 
 export function presentOutages({

@@ -32,7 +32,7 @@ export interface OutageFacts {
   readonly at: number;
   readonly account: string;
   readonly outages: readonly Outage[];
-  /** Failed runs in the workflow DLQ, by destination; absent if unknown. */
+  /** Failed runs in the workflow DLQ, by destination; absent if the listing is stale or disabled. */
   readonly runs?: ReadonlyMap<string, readonly WorkflowDlqEntry[]>;
   readonly dlqRetentionMs?: number;
   readonly policies: readonly PolicyStatus[];
