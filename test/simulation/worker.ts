@@ -10,6 +10,8 @@ export interface Order {
   readonly isTraced?: boolean;
   readonly from?: number;
   readonly single?: readonly number[];
+  /** By default, the mutant or the seed decides. */
+  readonly store?: 'sqlite' | 'postgres';
 }
 
 enableCompileCache();
@@ -26,7 +28,7 @@ Object.assign(globalThis, { clearImmediate, clearTimeout, setImmediate, setTimeo
 
 process.on('disconnect', () => process.exit());
 process.on('message', ({ from = Infinity, single = [], ...order }: Order) => {
-  void runHistory({ ...order, store, spared: { from, single: new Set(single) } }).then((history) =>
+  void runHistory({ store, ...order, spared: { from, single: new Set(single) } }).then((history) =>
     process.send!(history),
   );
 });

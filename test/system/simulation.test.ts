@@ -18,9 +18,9 @@ test('the seeds that once failed hold', async () => {
   // One process for all of them: its start costs as much as a history.
   const player = new Player();
   onTestFinished(() => player.end());
-  for (const { seed, minutes } of SEEDS) {
-    const { failure } = await player.run({ seed, minutes });
-    expect(failure, `seed ${seed}`).toBeUndefined();
+  for (const order of SEEDS) {
+    const { failure } = await player.run(order);
+    expect(failure, `seed ${order.seed}`).toBeUndefined();
   }
 });
 
