@@ -15,7 +15,7 @@ import type { Random } from '#foundation/platform/random.ts';
 import { clientOf } from '#foundation/platform/client-pair.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { credentialOf } from './credentials.ts';
-import type { Parts } from './parts.ts';
+import type { Parts } from '#foundation/platform/parts.ts';
 import type { Replica } from './replica.ts';
 import type { Stores } from './stores.ts';
 

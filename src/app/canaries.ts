@@ -13,7 +13,7 @@ import { CanaryInbox } from '#observe/canary/inbox.ts';
 import type { CanaryTarget } from '#observe/canary/target.ts';
 import { createCanaryStore } from '#storage/canary-store.ts';
 import type { Accounts } from './accounts.ts';
-import type { Parts } from './parts.ts';
+import type { Parts } from '#foundation/platform/parts.ts';
 import type { Storage } from './storage.ts';
 
 /** Limit of a request to the hooks listener itself. */

@@ -20,7 +20,7 @@ import { readiness } from './observation.ts';
 import { endInterruptedOperations } from './maintenance.ts';
 import { operationsOf } from './operations.ts';
 import type { Daemon, DaemonOptions, Handover } from './options.ts';
-import { Parts } from './parts.ts';
+import { Parts } from '#foundation/platform/parts.ts';
 import type { DaemonProcess } from './process.ts';
 import { rehearse } from './reload.ts';
 import { liveReadsOf, ownIncidents } from './reading.ts';

@@ -40,7 +40,7 @@ import type { GenerationBase } from './generation-base.ts';
 import type { Handover } from './options.ts';
 import type { UnsavedNotifications } from '#operate/notifications/unsaved-notifications.ts';
 import { startDeliveryLines, startNotifications, startTracing } from './outgoing.ts';
-import { Parts } from './parts.ts';
+import { Parts } from '#foundation/platform/parts.ts';
 import { tellOfReload } from './reload.ts';
 import type { Storage } from './storage.ts';
 import type { Stores } from './stores.ts';

@@ -12,7 +12,7 @@ import type { Incidents } from '#operate/api/api-deps.ts';
 import type { GenerationBase } from './generation-base.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Policies } from './automation.ts';
-import type { Parts } from './parts.ts';
+import type { Parts } from '#foundation/platform/parts.ts';
 import type { Stores } from './stores.ts';
 import { isOperatorShareUsed } from '#service/daily-budget.ts';
 

@@ -11,7 +11,7 @@ import type { Generation } from './generation.ts';
 import type { DaemonProcess } from './process.ts';
 import { hooksOf } from './hooks.ts';
 import { portOf } from './addresses.ts';
-import type { Parts } from './parts.ts';
+import type { Parts } from '#foundation/platform/parts.ts';
 import type { RoutedCommands } from './routed.ts';
 
 interface ListenerDeps extends DaemonProcess {

@@ -13,7 +13,7 @@ import { openMemoryStore } from '#storage/memory-store.ts';
 import { createRequestUseStore } from '#storage/request-use.ts';
 import { openLedger } from '#storage/sqlite-ledger.ts';
 import { openStore, tryStore, type Store } from '#storage/sqlite.ts';
-import type { Parts } from './parts.ts';
+import type { Parts } from '#foundation/platform/parts.ts';
 import type { Storage, StorageDeps } from './storage.ts';
 import { openStores, type Stores } from './stores.ts';
 

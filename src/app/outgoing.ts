@@ -9,7 +9,7 @@ import type { StoredNotifications } from '#operate/notifications/notification-st
 import { createNotifier } from '#operate/notifications/notifier.ts';
 import type { UnsavedNotifications } from '#operate/notifications/unsaved-notifications.ts';
 import type { DaemonOptions } from './options.ts';
-import type { Parts } from './parts.ts';
+import type { Parts } from '#foundation/platform/parts.ts';
 import type { Storage } from './storage.ts';
 import type { Stores } from './stores.ts';
 

@@ -25,7 +25,7 @@ import type { PostgresSettings } from '#storage/settings.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
 import { createTotals } from '#storage/totals.ts';
-import type { Parts } from './parts.ts';
+import type { Parts } from '#foundation/platform/parts.ts';
 import { connectPeers } from './peers.ts';
 import { Replica } from './replica.ts';
 import type { Storage, StorageDeps } from './storage.ts';

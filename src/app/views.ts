@@ -13,7 +13,7 @@ import type { ServerDeps } from '#operate/server.ts';
 import { createViewStore } from '#storage/postgres/view-store.ts';
 import type { Generation, SharedMemory } from './generation.ts';
 import type { DaemonProcess } from './process.ts';
-import type { Parts } from './parts.ts';
+import type { Parts } from '#foundation/platform/parts.ts';
 import type { Replica } from './replica.ts';
 import type { RoutedCommands } from './routed.ts';
 

@@ -12,7 +12,6 @@ import { checkSchema } from './check-schema.ts';
 import { composeConfig, type Config } from './config.ts';
 import { environmentDefaults } from './environment-defaults.ts';
 import { PolicyLists } from './policy-lists.ts';
-import { policyPart } from './policy-part.ts';
 import type { ConfigProblem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import { checkSecretFiles } from './secret-files.ts';
@@ -20,7 +19,7 @@ import { listenerShape } from '#operate/http/web-settings.ts';
 import { configSettings } from './settings.ts';
 import { SourceText } from './source-text.ts';
 import { readYaml, unreadProblem, type YamlFile } from './yaml-file.ts';
-import { placeAt } from './yaml-place.ts';
+import { placeAt, type Place } from './yaml-place.ts';
 
 export { formatProblems } from './problem.ts';
 export type { ConfigProblem } from './problem.ts';
@@ -132,4 +131,34 @@ function hashOf(contents: readonly string[]): string {
   // Each text is prefixed by its length, so that two files never look like one.
   for (const text of contents) hash.update(`${text.length}\n`).update(text);
   return hash.digest('hex');
+}
+
+/** Keys that cannot change what a policy does. All other keys count, also unknown ones: one may be a typo in a stop. */
+const APART: ReadonlySet<string> = new Set(['version', 'server', 'storage', 'telemetry', 'notifications', 'log']);
+
+/**
+ * Returns a hash of everything that decides what policies do, also for an invalid configuration: a failed reload may
+ * concern policies.
+ *
+ * @param texts contents of the policy files, in order; undefined for an unreadable one
+ * @returns undefined if unknown, which differs from every hash
+ */
+function policyPart(main: YamlFile, texts: readonly (string | undefined)[]): string | undefined {
+  // After a syntax error, the intended meaning is unknown.
+  if (main.root === undefined || main.brokenAt !== Infinity) return undefined;
+  const hash = createHash('sha256');
+  const entries = [...(main.root.entries ?? [])].filter(([key]) => !APART.has(key));
+  for (const [key, place] of entries.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    hash.update(`${JSON.stringify(key)}${JSON.stringify(plain(place))}\n`);
+  }
+  for (const text of texts) {
+    if (text === undefined) return undefined;
+    hash.update(`${text.length}\n`).update(text);
+  }
+  return hash.digest('hex');
+}
+
+function plain(place: Place): unknown {
+  if (place.entries !== undefined) return [...place.entries].map(([key, inner]) => [key, plain(inner)]);
+  return place.items?.map(plain) ?? place.value ?? null;
 }

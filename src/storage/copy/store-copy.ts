@@ -3,8 +3,9 @@
  * between its statements. The last step before its commit marks the source as moved. So a process that is killed leaves
  * no moment in which daemons could use both stores.
  */
+import { hash } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Work } from '../database.ts';
+import type { Value, Work } from '../database.ts';
 import { verifyTable } from '../postgres/audit-table.ts';
 import { CommitUnknownError } from '../postgres/postgres-error.ts';
 import type { PostgresDatabase } from '../postgres/postgres-database.ts';
@@ -21,7 +22,6 @@ import {
   writeMeta,
   writeRows,
 } from './postgres-end.ts';
-import { RowDigest } from './row-digest.ts';
 import { createSqlitePart, type SqlitePart } from './sqlite-part.ts';
 import { openSqliteSource, type SqliteSource } from './sqlite-source.ts';
 import { AUDIT, copiedTables, type Values } from './tables.ts';
@@ -185,4 +185,33 @@ function* chunks(rows: Iterable<Values>): Generator<readonly Values[]> {
 
 function placeOfSqlite(path: string): string {
   return `sqlite:${resolve(path)}`;
+}
+
+const DIGITS = 12;
+const MODULUS = 2 ** 48;
+
+/** Number and checksum of the rows of a table, in any order. */
+class RowDigest {
+  rows = 0;
+  /** Sums of two halves of the rows' hashes, each an exact integer. */
+  #high = 0;
+  #low = 0;
+
+  add(values: Values): void {
+    const digest = hash('sha256', values.map(encoded).join(''));
+    this.rows += 1;
+    this.#high = (this.#high + Number.parseInt(digest.slice(0, DIGITS), 16)) % MODULUS;
+    this.#low = (this.#low + Number.parseInt(digest.slice(DIGITS, 2 * DIGITS), 16)) % MODULUS;
+  }
+
+  get digest(): string {
+    return [this.#high, this.#low].map((half) => half.toString(16).padStart(DIGITS, '0')).join('');
+  }
+}
+
+/** Returns a text that is unique to the value, also at the start of a longer text. */
+function encoded(value: Value): string {
+  if (typeof value === 'string') return `${value.length}:${value}`;
+  if (value instanceof Uint8Array) return `x${hash('sha256', value)};`;
+  return `${value};`;
 }
