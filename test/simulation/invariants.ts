@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import type { KeptNotification } from '#operate/notifications/notification-store.ts';
-import type { Exposition } from '../support/exposition.ts';
+import { serviceCounts, type Exposition } from '../support/exposition.ts';
 import { logTruth, toldByMetrics, type LogTruth } from '../support/log-truth.ts';
 import { checkAudit } from './audit.ts';
 import type { LogLine, SimDaemon } from './daemon.ts';
@@ -215,11 +215,7 @@ function difference(told: Told, truth: Told): object {
 
 /** Returns the counts about the service, by series. */
 function grown(before: ReadonlyMap<string, number>, metrics: Exposition): ReadonlyMap<string, number> {
-  const now = new Map(
-    metrics.samples
-      .filter(({ name }) => name.startsWith('msgsvc_') && /_(total|count|sum|bucket)$/.test(name))
-      .map(({ name, labels, value }) => [`${name} ${JSON.stringify(labels)}`, value]),
-  );
+  const now = serviceCounts(metrics);
   const lost = [...before].filter(([series, value]) => !((now.get(series) ?? -1) >= value - 1e-9));
   none(
     'no counter decreases',

@@ -73,3 +73,12 @@ export async function scrape(url: string): Promise<Exposition> {
   if (response.status !== 200) throw new Error(`scrape answered ${response.status}: ${await response.text()}`);
   return parseExposition(await response.text());
 }
+
+/** Returns the counts about the service, by series: none of them decreases. */
+export function serviceCounts(metrics: Exposition): ReadonlyMap<string, number> {
+  return new Map(
+    metrics.samples
+      .filter(({ name }) => name.startsWith('msgsvc_') && /_(total|count|sum|bucket)$/.test(name))
+      .map(({ name, labels, value }) => [`${name} ${JSON.stringify(labels)}`, value]),
+  );
+}

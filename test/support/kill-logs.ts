@@ -13,7 +13,7 @@ import type { RunningEmulator } from '#emulator/emulator.ts';
 import type { OperationFaultRule } from '#emulator/http/faults.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { addressOf, daemonConfig } from './daemon-world.ts';
-import { scrape, type Exposition } from './exposition.ts';
+import { scrape, serviceCounts, type Exposition } from './exposition.ts';
 import { httpSink, type Answer } from './http-sink.ts';
 import { logTruth, toldByMetrics, type LogTruth } from './log-truth.ts';
 import { opsd, type Program } from './program.ts';
@@ -72,7 +72,7 @@ export async function killedLogs({
   await first.crash();
 
   for (const fault of FAULTS) emulator.control.faults.add(fault);
-  let counted = new Map<string, number>();
+  let counted: ReadonlyMap<string, number> = new Map();
   for (let life = 0; life < kills; life += 1) {
     const daemon = run();
     await send(emulator, sink.url, below);
@@ -162,12 +162,8 @@ function configOf(url: string): string {
 }
 
 /** Returns the counts about the service, by series. Checks that each earlier series exists and has not decreased. */
-function grown(before: ReadonlyMap<string, number>, metrics: Exposition): Map<string, number> {
-  const now = new Map(
-    metrics.samples
-      .filter(({ name }) => name.startsWith('msgsvc_') && /_(total|count|sum|bucket)$/.test(name))
-      .map(({ name, labels, value }) => [`${name} ${JSON.stringify(labels)}`, value]),
-  );
+function grown(before: ReadonlyMap<string, number>, metrics: Exposition): ReadonlyMap<string, number> {
+  const now = serviceCounts(metrics);
   const lost = [...before].filter(([series, value]) => !((now.get(series) ?? -1) >= value));
   expect(lost).toEqual([]);
   return now;

@@ -91,7 +91,7 @@ export function createKeptBodies(settings: ReadonlyMap<string, BodySettings>, cl
   /** Finds bodies that can be opened, without reading them. */
   async function find(account: string, dlqIds: readonly string[], ledger: BodyReads) {
     const known = settings.get(account);
-    const facts = known && (await ledger.bodyFacts(account, dlqIds));
+    const facts = known && dlqIds.length > 0 ? await ledger.bodyFacts(account, dlqIds) : undefined;
     const off = { reason: `Bodies of ${account} are not kept: ${SWITCH_ON}.` };
     const found = (dlqId: string) => (known === undefined ? off : foundIn(known, facts?.get(dlqId)));
     return new Map(dlqIds.map((dlqId): [string, Found | NoBody] => [dlqId, found(dlqId)]));
@@ -201,7 +201,7 @@ function goneOf({ keep }: BodySettings): NoBody {
   };
 }
 
-/** Why a body is not kept, and what to do. */
+/** Reasons why a body is not kept, and the next step. */
 const LACKS: Readonly<Record<BodyLack, (facts: BodyFacts, limits: BodyLimits) => string>> = {
   too_large: ({ size }) =>
     `The body (${formatSize(size)}) was larger than deadLetters.bodies.maxBytes: raise it for later ones.`,

@@ -2,7 +2,7 @@
  * Execution of a plan, one request after the other: guards again, preparation, intent, request, outcome. No request is
  * sent without a durable intent, and none is sent twice.
  */
-import { denialBy, type Denial, type Proposal } from '#foundation/domain/plan.ts';
+import { denialBy, type Denial, type Plan, type Proposal } from '#foundation/domain/plan.ts';
 import type { OutcomeFacts } from '../../guardrails/guard.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
@@ -58,8 +58,7 @@ export async function execute(
           reached++;
         }
         done += result.done ?? 0;
-        // As in the result of the run: a page counts its deleted messages.
-        run.sent.acted = run.plan.action === 'message-dlq.prune' ? done : counts.acted;
+        run.sent.acted = actedOf(run.plan, { acted: counts.acted, done });
         unprepared ??= result.unprepared;
         badInARow = nextInARow(badInARow, result.took);
         stopped = result.stopped ?? tooManyBad(badInARow) ?? unknownEnds(proposal, result.took);
@@ -77,6 +76,11 @@ export async function execute(
   }
   if (counts.skipped === chosen.length) stopped ??= unarchived(unprepared);
   return { ...counts, left: chosen.length - reached, done, stopped };
+}
+
+/** Returns the number of actions that a run reports: a page counts its deleted messages. */
+export function actedOf({ action }: Pick<Plan, 'action'>, { acted, done }: Pick<RunTotals, 'acted' | 'done'>): number {
+  return action === 'message-dlq.prune' ? done : acted;
 }
 
 /** Number of consecutive failed requests after a step. */

@@ -26,7 +26,7 @@ interface Known {
   readonly retention: number | undefined;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** Of messages. */
+  /** Kept bodies, for messages. */
   readonly bodies?: BodyStates;
 }
 

@@ -2,7 +2,7 @@
 import { allowedOf, foundBy, type Denial, type Plan, type RunOutcome } from '#foundation/domain/plan.ts';
 import type { RunSummary } from '../../ledger/commands.ts';
 import type { Policy } from '../../policies/policy.ts';
-import type { RunTotals } from '../act/execute.ts';
+import { actedOf, type RunTotals } from '../act/execute.ts';
 
 export interface RunResult extends RunSummary {
   readonly error?: string;
@@ -75,9 +75,12 @@ export function concluded(policy: Policy, plan: Plan, totals: RunTotals, unbalan
   const { acted, skipped, failed, unknown, left, stopped, done } = totals;
   const found = foundNoMore(plan, totals);
   const isOfPages = plan.action === 'message-dlq.prune';
-  const counts = isOfPages
-    ? { acted: done, matched: found, backlog: found === undefined ? undefined : 0 }
-    : { acted, ...known(plan, plan.backlog + left) };
+  const counts = {
+    acted: actedOf(plan, totals),
+    ...(isOfPages
+      ? { matched: found, backlog: found === undefined ? undefined : 0 }
+      : known(plan, plan.backlog + left)),
+  };
   if (unbalanced !== undefined) {
     const detail = `${unbalanced.guard}: ${unbalanced.reason}`;
     return { ...counts, outcome: 'failed', detail, error: detail, stopped: unbalanced };
