@@ -96,7 +96,7 @@ export class SimDaemon implements Subject {
   /** Starts the daemon in a new process, with the clock of the machine. */
   start(): void {
     const { offset } = this.process;
-    // Of a life that ended by itself.
+    // The earlier life may have ended by itself.
     this.process.alive = false;
     disconnect(this.process);
     const owner = new Process('opsd', this.label);

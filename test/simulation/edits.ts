@@ -24,7 +24,7 @@ export class Edits {
     daemon.configure(this.#first);
   }
 
-  /** Edits the file. The daemon sees it by itself, or is told. */
+  /** Edits the file. The daemon sees it by itself, or gets a signal. */
   edit(): void {
     const { faults } = this.#loop;
     const names = Object.keys(POLICIES).filter((name) => !KEPT.has(name));

@@ -20,7 +20,7 @@ export interface Fault {
 export class Faults {
   readonly #randomOf: (purpose: string) => Random;
   readonly #random: Random;
-  /** Of the details of the last fault: without an earlier one, it has the same. */
+  /** Source of the details of the last fault. They do not depend on earlier faults. */
   #details: Random;
   readonly #now: () => number;
   readonly #spared: Spared;

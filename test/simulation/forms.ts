@@ -28,7 +28,7 @@ export type Request = Pick<Sent, 'method' | 'path' | 'headers'>;
 export interface Form {
   readonly action: string;
   readonly isOf: (request: Request) => boolean;
-  /** What the request acts on; empty if that cannot be said. */
+  /** Targets of the request; empty if they are unknown. */
   readonly keysOf: (request: Request) => readonly string[];
   readonly keyOfAct: (act: Act) => string;
   /** Maximum requests of one intent. */

@@ -94,7 +94,7 @@ export class Loop {
       this.steps += 1;
       this.note(owner, what);
       owners.run(owner, run);
-      // What the event has begun does not get further.
+      // The work that the event has begun does not get further.
       if (owner.crash !== undefined && this.faults.strikes('crash at a step', CRASH_AT_STEP)) owner.crash('at a step');
     };
     timer = this.#queue.add(due, begin);

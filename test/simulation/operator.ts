@@ -4,7 +4,7 @@ import { exchange, type Answered } from './exchange.ts';
 import { Process, type Loop } from './loop.ts';
 
 const MINUTE = 60_000;
-/** What deploys are about: hosts of which one fails permanently, and one at times. */
+/** Parts of a deploy: one host fails permanently, and two fail at times. */
 const DEPLOYED = ['https://bill.example/', 'https://mail.example/', 'gone.example'];
 const SELECTIONS = [
   { action: 'resume', label: ['billing'] },

@@ -27,7 +27,7 @@ export interface NotifierDeps {
   readonly store: Pick<NotificationStore, 'save' | 'ofStoppedReplicas'>;
   /** Content of the store. */
   readonly stored: StoredNotifications;
-  /** What an earlier notifier of the process could not save. */
+  /** Changes that an earlier notifier of the process could not save. */
   readonly unsaved?: UnsavedNotifications | undefined;
   readonly clock: Clock;
   readonly events: EventBus;

@@ -9,7 +9,7 @@ export class UnsavedNotifications {
   #changes: NotificationChanges | undefined;
 
   /**
-   * Keeps changes in place of earlier ones. With replicas, other conditions may have another owner meanwhile.
+   * Keeps changes in place of earlier ones. With replicas, other conditions may have another owner by then.
    *
    * @returns a function that drops them again
    */

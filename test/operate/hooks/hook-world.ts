@@ -25,7 +25,7 @@ interface HookWorldOptions {
   readonly policies?: ReturnType<HookDeps['policies']>;
   readonly amToken?: Secret;
   readonly callbacks?: Partial<CallbackHook>;
-  /** Of the account `production`. */
+  /** Settings of the bodies of `production`. */
   readonly bodies?: BodySettings;
   readonly deploy?: Hooks['deploy'];
   readonly withoutAccount?: readonly string[];

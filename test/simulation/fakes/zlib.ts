@@ -1,4 +1,4 @@
-/** `node:zlib` without threads: the result is there in the same turn. */
+/** `node:zlib` without threads: each call returns its result in the same turn. */
 import * as zlib from 'node:zlib';
 
 export * from 'node:zlib';
