@@ -194,7 +194,10 @@ describe.each(OWN_SERVERS)('%s', () => {
       `ALTER ROLE anna PASSWORD 'two'`,
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'anna'`,
     ]);
-    await expect(database.transaction(insert())).rejects.toThrow('the password or user is wrong');
+    // The pool may use the connection before it learns that the server ended it.
+    await until({ what: 'the next connection to be rejected' }, async () =>
+      (await failureOf(database.transaction(insert()))).includes('the password or user is wrong'),
+    );
     writeFileSync(file, as('anna:second'));
     await expect(database.transaction(insert())).rejects.toThrow('the password or user is wrong');
     writeFileSync(file, as('anna:two'));
