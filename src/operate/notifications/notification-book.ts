@@ -1,16 +1,13 @@
 /**
  * Active conditions and queued notifications, in memory. The store follows one turn later, so that events are never
- * delayed. Notifications are sent even if the store cannot be written.
+ * delayed. Notifications are sent even if the store cannot be written, except for those of a shared account.
  */
 import { randomUUID } from 'node:crypto';
-import {
-  NOTIFICATION_SEVERITIES,
-  type Notification,
-  type NotificationSeverity,
-} from '#foundation/domain/notification.ts';
+import type { Notification } from '#foundation/domain/notification.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
+import { countActive, isSameText, isWorse } from './compared.ts';
 import type {
   KeptNotification,
   NotificationChanges,
@@ -37,6 +34,8 @@ export interface NotificationBookOptions {
   receiverOf(notification: Notification): string | undefined;
   /** True keeps resolved conditions until `forget`. */
   readonly keepsEnded: boolean;
+  /** True if another replica may own an account next. It can only resolve conditions that were saved. */
+  readonly isShared?: boolean;
   /** Milliseconds that a condition of severity `info` lasts before its notification. */
   readonly infoAfterMs: number;
 }
@@ -48,8 +47,10 @@ export class NotificationBook {
   readonly #queues = new Map<string, QueuedNotification[]>();
   readonly #unwritten = new Unwritten(this.#notifications);
   readonly #listeners = new Set<() => void>();
+  readonly #writeListeners = new Set<(hasFailed: boolean) => void>();
   #saving: NodeJS.Immediate | undefined;
   readonly #writes = new OneByOne();
+  #hasFailed = false;
   #isNews = false;
 
   constructor(options: NotificationBookOptions) {
@@ -116,6 +117,11 @@ export class NotificationBook {
     this.#listeners.add(listener);
   }
 
+  /** Registers a listener that is called after each write. It gets true if the write failed. */
+  onWrite(listener: (hasFailed: boolean) => void): void {
+    this.#writeListeners.add(listener);
+  }
+
   /**
    * Sends notifications of conditions that have now lasted long enough. @returns the time of the next call, in epoch
    * milliseconds; Infinity: never
@@ -167,8 +173,7 @@ export class NotificationBook {
     } else {
       if (isSameText(known.notification, notification)) return;
       const later = { ...known, notification };
-      const isWorse = rank(notification.severity) > rank(known.notification.severity);
-      if (isWorse) this.#queue(this.#told(later));
+      if (isWorse(notification, known.notification)) this.#queue(this.#told(later));
       else this.#put(notification.key, later);
     }
     this.#news();
@@ -188,8 +193,12 @@ export class NotificationBook {
     this.#saveLater();
   }
 
+  /** Returns the oldest notification; if it waits for a write that failed, the oldest one that may be sent. */
   next(receiver: string): QueuedNotification | undefined {
-    return this.#queues.get(receiver)?.[0];
+    const mayBeSent = (queued: QueuedNotification): boolean =>
+      !this.#options.isShared || queued.kept.notification.account === undefined || !this.#unwritten.has(queued);
+    const waiting = this.#queues.get(receiver) ?? [];
+    return (this.#hasFailed ? waiting : waiting.slice(0, 1)).find(mayBeSent);
   }
 
   /** Removes a notification that was delivered or never will be. */
@@ -217,10 +226,11 @@ export class NotificationBook {
       await this.#options.store.save(changes);
       isWritten = true;
     } catch (error) {
-      // The next change retries it.
       reportStoreFailure(this.#options.events, 'save notifications', error);
     }
     this.#unwritten.end(isWritten);
+    this.#hasFailed = !isWritten;
+    for (const listener of this.#writeListeners) listener(!isWritten);
     return isWritten;
   }
 
@@ -277,22 +287,11 @@ export class NotificationBook {
   }
 
   #tell(): void {
-    const bySeverity: Record<NotificationSeverity, number> = { info: 0, warning: 0, critical: 0 };
-    for (const { notification, endedAt } of this.#notifications.values())
-      if (endedAt === undefined) bySeverity[notification.severity]++;
-    this.#options.events.emit({ type: 'conditions.active', bySeverity });
+    this.#options.events.emit({ type: 'conditions.active', bySeverity: countActive(this.#notifications.values()) });
   }
 
   #tellWaiting(receiver: string): void {
     const count = this.#queues.get(receiver)?.length ?? 0;
     this.#options.events.emit({ type: 'notifications.queued', receiver, count });
   }
-}
-
-function rank(severity: NotificationSeverity): number {
-  return NOTIFICATION_SEVERITIES.indexOf(severity);
-}
-
-function isSameText(one: Notification, other: Notification): boolean {
-  return one.summary === other.summary && one.detail === other.detail && one.severity === other.severity;
 }

@@ -20,6 +20,7 @@ import { Bell } from './bell.ts';
 import { sendToWebhook } from './webhook.ts';
 
 const TIMEOUT_MS = 10_000;
+const SAVE_AGAIN_MS = 5_000;
 const LONGEST_WAIT_MS = 3_600_000;
 
 export interface NotifierDeps {
@@ -53,6 +54,7 @@ export function createNotifier({ settings, store, stored, unsaved, clock, events
     receivers: [...webhooks.keys()],
     events,
     keepsEnded: alertmanager !== undefined,
+    isShared: replica !== undefined,
     infoAfterMs: settings.infoAfter,
     receiverOf: ({ owner }) => [`webhook/${owner}`, 'webhook'].find((name) => webhooks.has(name)),
   });
@@ -60,15 +62,20 @@ export function createNotifier({ settings, store, stored, unsaved, clock, events
   const stop = new AbortController();
   const senders: Promise<unknown>[] = [];
 
-  function send<R>(sender: (bell: Bell) => Promise<R>): void {
+  function send<R>(sender: (bell: Bell) => Promise<R>, writes?: 'all' | 'failed'): void {
     const bell = new Bell(clock);
-    book.onNews(() => bell.ring());
+    if (writes !== 'failed') book.onNews(() => bell.ring());
+    if (replica !== undefined && writes !== undefined) {
+      book.onWrite((hasFailed) => {
+        if (hasFailed || writes === 'all') bell.ring();
+      });
+    }
     // It only ends with the stop.
     senders.push(sender(bell).catch(() => undefined));
   }
 
   const shared = { book, post, clock, events, signal: stop.signal };
-  for (const receiver of webhooks.values()) send((bell) => sendToWebhook({ ...shared, receiver, bell }));
+  for (const receiver of webhooks.values()) send((bell) => sendToWebhook({ ...shared, receiver, bell }), 'all');
   if (alertmanager !== undefined) {
     const { receiver, resendEvery: resendMs, labels } = alertmanager;
     send((bell) => sendToAlertmanager({ ...shared, receiver, bell, resendMs, labels }));
@@ -76,6 +83,15 @@ export function createNotifier({ settings, store, stored, unsaved, clock, events
   send(async (bell) => {
     for (;;) await bell.wait(Math.min(book.tellDue(clock.now()) - clock.now(), LONGEST_WAIT_MS), stop.signal);
   });
+  // The next change repeats a failed write as well, but may be late.
+  const saveAgain = async (bell: Bell): Promise<never> => {
+    for (;;) {
+      await bell.wait(LONGEST_WAIT_MS, stop.signal);
+      await bell.pause(SAVE_AGAIN_MS, stop.signal);
+      await book.save();
+    }
+  };
+  send(saveAgain, 'failed');
   if (replica?.isLeader === true) {
     senders.push(adoptStopped({ store, book, clock, events, signal: stop.signal }).catch(() => undefined));
   }

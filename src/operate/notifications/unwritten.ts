@@ -43,6 +43,11 @@ export class Unwritten {
     this.#writing = { conditions: new Map(), queue: new Map() };
   }
 
+  /** Returns true if the store may not have this notification yet. */
+  has(queued: QueuedNotification): boolean {
+    return this.#queue.has(queued) || this.#writing.queue.has(queued);
+  }
+
   all(): NotificationChanges {
     const { conditions, queue } = this.#writing;
     return this.#changesOf(new Map([...conditions, ...this.#conditions]), new Map([...queue, ...this.#queue]));

@@ -78,11 +78,11 @@ test('a resolved condition whose end was never saved does not return', async () 
 });
 
 test('a replica keeps nothing of an account, which may have another owner', async () => {
-  const { start, sent, tell, broken } = await world(REPLICA);
+  const { start, tell, turn, broken } = await world(REPLICA);
   const first = await start();
   broken.isBroken = true;
   tell({ key: 'held/resume-billing' });
-  await sent(1);
+  await turn();
   await first[Symbol.asyncDispose]();
   expect((await start()).activeConditions()).toEqual([]);
 });
@@ -93,4 +93,29 @@ test('what was saved is not kept', async () => {
   tell({ key: 'store' });
   await first[Symbol.asyncDispose]();
   expect(unsaved.take()).toBeUndefined();
+});
+
+test('a replica sends a condition of an account only after it is saved', async () => {
+  const { start, sent, tell, turn, broken, clock } = await world(REPLICA);
+  await start();
+  broken.isBroken = true;
+  tell({ key: 'held/resume-billing' });
+  tell({ key: 'store', account: undefined });
+  await turn();
+  // A condition of the process itself does not wait.
+  expect(await sent(1)).toEqual(['firing store/one']);
+  await clock.advance(5_000);
+  expect(await sent(1)).toEqual(['firing store/one']);
+  broken.isBroken = false;
+  // No other change repeats the write.
+  await clock.advance(5_000);
+  expect(await sent(2)).toEqual(['firing store/one', 'firing held/resume-billing']);
+});
+
+test('without replicas, a condition of an account does not wait for the store', async () => {
+  const { start, sent, tell, broken } = await world();
+  await start();
+  broken.isBroken = true;
+  tell({ key: 'held/resume-billing' });
+  expect(await sent(1)).toEqual(['firing held/resume-billing']);
 });
