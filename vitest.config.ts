@@ -45,7 +45,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    globalSetup: ['test/support/postgres/report-server.ts'],
+    globalSetup: ['test/support/postgres/report-server.ts', 'test/support/compile-cache.ts'],
     projects: [
       {
         test: {

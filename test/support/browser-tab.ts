@@ -1,10 +1,11 @@
 /** A tab of headless Chromium that tests can steer: its size, colors, script, cookies and clicks. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { onTestFinished } from 'vitest';
-import { tempDir } from './temp-dir.ts';
+import { afterAll, onTestFinished } from 'vitest';
 
 const FLAGS = [
   '--headless',
@@ -34,25 +35,42 @@ interface Message {
   readonly error?: { readonly message: string };
 }
 
-/** Opens a tab that ends with the test. */
-export async function openTab(chromium: string): Promise<Tab> {
-  const args = [...FLAGS, `--user-data-dir=${tempDir()}`, '--remote-debugging-port=0', 'about:blank'];
+/** Ends the browser of the file. */
+let close = async (): Promise<void> => undefined;
+afterAll(() => close());
+
+/** Starts Chromium. Returns its address for steering it. */
+async function launch(chromium: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'opsd-chromium-'));
+  const args = [...FLAGS, `--user-data-dir=${folder}`, '--remote-debugging-port=0'];
   const child = spawn(chromium, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  onTestFinished(async () => {
+  close = async () => {
     const ended = once(child, 'exit');
     if (child.kill('SIGTERM')) await ended;
-  });
+    rmSync(folder, { recursive: true, force: true });
+  };
   for await (const line of createInterface({ input: child.stderr })) {
     const address = /DevTools listening on (ws:\S+)/.exec(line)?.[1];
     if (address === undefined) continue;
     child.stderr.resume();
-    const socket = new WebSocket(address);
-    await once(socket, 'open');
-    const tab = new Tab(socket);
-    await tab.attach();
-    return tab;
+    return address;
   }
   throw new Error('Chromium ended before it listened');
+}
+
+let browser: Promise<string> | undefined;
+
+/**
+ * Opens a tab that ends with the test, without cookies of others. All tabs of a file are of one browser. A tab is drawn
+ * only for pictures: that takes a third of the browser's time.
+ */
+export async function openTab(chromium: string, { isDrawn = false } = {}): Promise<Tab> {
+  const socket = new WebSocket(await (browser ??= launch(chromium)));
+  onTestFinished(() => socket.close());
+  await once(socket, 'open');
+  const tab = new Tab(socket);
+  await tab.attach(!isDrawn);
+  return tab;
 }
 
 export class Tab {
@@ -69,11 +87,9 @@ export class Tab {
     socket.addEventListener('message', ({ data }) => this.#take(JSON.parse(String(data)) as Message));
   }
 
-  async attach(): Promise<void> {
-    const { targetInfos } = (await this.send('Target.getTargets')) as {
-      targetInfos: { type: string; targetId: string }[];
-    };
-    const { targetId } = targetInfos.find(({ type }) => type === 'page')!;
+  async attach(hidden: boolean): Promise<void> {
+    const { browserContextId } = await this.send('Target.createBrowserContext', { disposeOnDetach: true });
+    const { targetId } = await this.send('Target.createTarget', { url: 'about:blank', browserContextId, hidden });
     const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
     this.#session = sessionId as string;
     await this.send('Page.enable');

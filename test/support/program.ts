@@ -12,6 +12,8 @@ const CLOCKED = join(import.meta.dirname, 'programs/clocked-opsd.ts');
 /** Flags of the package's scripts. */
 const NODE_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=4'];
 
+const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'NODE_COMPILE_CACHE'];
+
 type LogLine = Readonly<Record<string, unknown>>;
 
 export interface Program {
@@ -44,7 +46,7 @@ export function start(
 ): Program {
   const child = spawn(command, args, {
     cwd: options.cwd ?? ROOT,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'], ...options.env },
+    env: { ...Object.fromEntries(INHERITED.map((name) => [name, process.env[name]])), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', ...(options.ipc === true ? ['ipc' as const] : [])],
   });
   let stdout = '';

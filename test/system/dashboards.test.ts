@@ -83,7 +83,7 @@ function filledColumns(dom: string, id: number): readonly string[] {
 
 /** Draws each dashboard in a browser. Each panel with a query that is not quiet must show data, and a chart its lines. */
 async function expectRendered(chromium: string, source: Prometheus, how: Look): Promise<void> {
-  const tab = await openTab(chromium);
+  const tab = await openTab(chromium, { isDrawn: pictures !== undefined });
   const folder = tempDir();
   for (const dashboard of DASHBOARDS) {
     const view = await viewOf(dashboard, source, how);

@@ -6,8 +6,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startEmulator } from '#emulator/testing/start.ts';
-import { openTab, type TabView } from '../support/browser-tab.ts';
-import { tooWide, violations } from '../support/page-checks.ts';
+import { openTab } from '../support/browser-tab.ts';
+import { show, tooWide, VIEWS, violations } from '../support/page-checks.ts';
 import { installed } from '../support/program.ts';
 
 const chromium = installed('chromium');
@@ -15,12 +15,6 @@ const pictures = process.env['PICTURES'];
 if (pictures !== undefined) mkdirSync(pictures, { recursive: true });
 
 const HOSTILE = `<script>document.title = 'taken'</script><img src=x onerror="document.title = 'taken'">${'w'.repeat(300)}`;
-
-const VIEWS: readonly TabView[] = [
-  { width: 1_300, colors: 'light' },
-  { width: 390, height: 844, colors: 'dark' },
-  { width: 390, height: 844, colors: 'light', script: false },
-];
 
 const PATHS = ['/', ...['dead-letters', 'flow-control', 'clock', 'publish'].map((name) => `/-/pages/${name}`)];
 
@@ -46,12 +40,11 @@ test.skipIf(chromium === undefined).each(['empty', 'full', 'hostile'])('each pag
     await call('/v2/publish/https://shop.example/later', { 'Svc-Delay': '1h' });
   }
   const paths = [...PATHS, ...emulator.messages().map(({ id }) => `/-/pages/messages/${id}`)];
-  const tab = await openTab(chromium!);
+  const tab = await openTab(chromium!, { isDrawn: pictures !== undefined });
   for (const path of paths) {
     for (const view of VIEWS) {
       const about = `${path} ${JSON.stringify(view)}`;
-      await tab.view(view);
-      await tab.open(emulator.url + path);
+      await show(tab, emulator.url + path, view);
       expect(await tab.eval('document.title'), about).toContain('· emulator');
       expect.soft(await tooWide(tab), `${about}: wider than the screen`).toEqual([]);
       const file = `${path.replaceAll(/[^\w]+/g, '-')}-${name}-${view.width}-${view.colors}.png`;

@@ -18,12 +18,15 @@ import {
   type World,
 } from '../operate/http/world.ts';
 import { openTab, type Tab, type TabView } from '../support/browser-tab.ts';
-import { tooWide, violations } from '../support/page-checks.ts';
+import { show, tooWide, VIEWS, violations } from '../support/page-checks.ts';
 import { installed } from '../support/program.ts';
 
 const WORLDS = { empty: emptyWorld, full: busy, hostile: hostileWorld };
 const chromium = installed('chromium');
 const pictures = process.env['PICTURES'];
+const isDrawn = pictures !== undefined;
+/** A further view, for pictures. */
+const DARK: TabView = { width: 1_300, colors: 'dark' };
 if (pictures !== undefined) mkdirSync(pictures, { recursive: true });
 
 async function signIn(tab: Tab, address: string): Promise<void> {
@@ -35,18 +38,11 @@ async function signIn(tab: Tab, address: string): Promise<void> {
   expect(await tab.eval('location.pathname')).toBe('/policies');
 }
 
-const VIEWS: readonly TabView[] = [
-  { width: 1_300, colors: 'light' },
-  { width: 390, height: 844, colors: 'dark' },
-  { width: 390, height: 844, colors: 'light', script: false },
-  ...(pictures === undefined ? [] : [{ width: 1_300, colors: 'dark' } as const]),
-];
-
 test.skipIf(chromium === undefined).each(Object.entries(WORLDS))(
   'each page of a daemon with %s data is accessible, fits, and runs nothing of the service',
   async (name, make) => {
     const { address } = await serving(make());
-    const tab = await openTab(chromium!);
+    const tab = await openTab(chromium!, { isDrawn });
     await tab.view({ width: 390 });
     await tab.open(`${address}/sign-in`);
     expect.soft(await violations(tab), 'sign-in').toEqual([]);
@@ -55,10 +51,9 @@ test.skipIf(chromium === undefined).each(Object.entries(WORLDS))(
     await signIn(tab, address);
     tab.errors.length = 0;
     for (const path of PAGES) {
-      for (const view of VIEWS) {
+      for (const view of [...VIEWS, ...(pictures === undefined ? [] : [DARK])]) {
         const about = `${path} ${JSON.stringify(view)}`;
-        await tab.view(view);
-        await tab.open(`${address}${path}`);
+        await show(tab, `${address}${path}`, view);
         expect(await tab.eval('document.title'), about).toContain('opsd');
         expect.soft(await tooWide(tab), `${about}: wider than the screen`).toEqual([]);
         if (pictures !== undefined) await tab.picture(join(pictures, fileOf(name, path, view)));
@@ -85,7 +80,7 @@ test.skipIf(chromium === undefined).each(Object.entries(STATES))(
   'the first page answers in one screen: %s',
   async (name, make) => {
     const { address } = await serving(make());
-    const tab = await openTab(chromium!);
+    const tab = await openTab(chromium!, { isDrawn });
     await signIn(tab, address);
     await tab.view({ width: 1_300, height: 800 });
     await tab.open(`${address}/`);

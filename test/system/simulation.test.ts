@@ -7,7 +7,7 @@ import { simulate } from '../support/simulate.ts';
 
 test('equal seeds give equal histories, in one process or in two, and all invariants hold', async () => {
   const [one, two] = await Promise.all(
-    [1, 2].map((jobs) => simulate(`--seed 1 --histories 2 --minutes 30 --jobs ${jobs}`)),
+    [1, 2].map((jobs) => simulate(`--seed 1 --histories 2 --minutes 10 --jobs ${jobs}`)),
   );
   expect(one).toMatchObject({ code: 0 });
   expect(one!.last).toMatch(/^2 histories, [1-9]\d* steps, hash [0-9a-f]{16}$/);
