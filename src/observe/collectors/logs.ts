@@ -247,7 +247,7 @@ class Run {
     const { entryMode } = before;
     const watermark = isSweep ? before.watermark : to;
     const sweep = before.sweep && { ...before.sweep, ...(isSweep && { at: to }) };
-    // A running sweep must recognize the entries that it has yet to read.
+    // A running sweep must recognize the entries that it has yet to read, and the messages that they belong to.
     const proven = { provenAt: Math.max(provenAt, before.provenAt ?? -Infinity) };
     const surely = surelyCounted({ watermark, ...proven });
     const kept = Math.min(surely - readAgainMs(settings), sweep?.at ?? Infinity);
@@ -262,7 +262,7 @@ class Run {
     const excess = open.size - MOST_OPEN;
     const expired = await (excess > 0
       ? store.expired(account, Infinity, excess)
-      : store.expired(account, surely, EXPIRED_AT_ONCE));
+      : store.expired(account, kept + readAgainMs(settings), EXPIRED_AT_ONCE));
     const records = await store.openRecords(account, aggregation.open());
     const { progress, attempts, failures, resumeEnds, ...added } = aggregation.finish(records, { entryMode, expired });
     const { opened, closed } = added;

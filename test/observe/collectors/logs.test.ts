@@ -284,14 +284,18 @@ describe('late entries', () => {
     const w = await begun({
       pageSize: 10,
       pageBudget: 12,
-      lateBy: ({ messageId }) => (late.has(messageId) ? 90_000 : 0),
+      lateBy: ({ messageId, state }) => (late.has(messageId) || state === 'ERROR' ? 90_000 : 0),
     });
     // The density decreases, so that a run sweeps more than one window and the later hours are nearly empty.
     for (let n = 1; n <= 600; n += 1) w.log.entries.push(entry(timeOf(n)));
     for (let n = 0; n < 30; n += 1) w.log.entries.push(entry(6_000_000 + n * 300_000));
+    // Its last entry appears before the one before.
+    for (const state of ['CREATED', 'ACTIVE', 'ERROR', 'FAILED'] as const) {
+      w.log.entries.push(entry(timeOf(599), { messageId: 'failed', state }));
+    }
     while (w.clock.now() < T0 + 90_000 + LAG) await w.clock.advance(SECOND);
     await w.runUntil(T0 + 90_000);
-    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(597);
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(598);
     // An outage of hours: the sweep precedes new entries and takes more than one run.
     await w.clock.advance(15_000 * SECOND);
     let ahead = 0;
@@ -302,8 +306,9 @@ describe('late entries', () => {
     }
     await w.runUntil(T0 + 15_000_000);
     expect(ahead).toBeGreaterThan(3_600_000);
-    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(630);
-    expect(w.own('opsd_log_late_entries_total')).toBe(3);
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(631);
+    expect(w.counters()['msgsvc_messages_finished_total a.example']).toBe(1);
+    expect(w.own('opsd_log_late_entries_total')).toBe(4);
     expect(w.own('opsd_log_duplicate_entries_total')).toBe(0);
   });
 
