@@ -1,17 +1,11 @@
-/** The benches start and print their figures, also those that `bench:drift` compares. Here the sizes are tiny, and the figures mean nothing. */
+/**
+ * The benches start and print their figures, also those that `bench:drift` compares. Here the sizes are tiny, and the
+ * figures mean nothing. The bench of replicas takes minutes; it is in test/soak.
+ */
 import { expect, test } from 'vitest';
-import { OWN_SERVERS } from '../support/postgres/servers.ts';
-import { BENCHES, valueIn } from '../../bench/drift-figures.ts';
-import { start } from '../support/program.ts';
+import { unprinted, type BenchRun } from '../support/bench-prints.ts';
 
-interface Run {
-  readonly script: string;
-  readonly sizes: Readonly<Record<string, number | string>>;
-  /** Lines of the output, one of each at least. */
-  readonly prints: readonly RegExp[];
-}
-
-const RUNS: readonly Run[] = [
+const RUNS: readonly BenchRun[] = [
   {
     script: 'incidents',
     sizes: { ENTRIES: 200, ROUNDS: 1, WORKFLOWS: 3 },
@@ -57,35 +51,8 @@ const RUNS: readonly Run[] = [
     sizes: { PASSED: 20 },
     prints: [/^after 8 +\d+ MB resident, [\d.]+ s$/m],
   },
-  ...OWN_SERVERS.map(() => ({
-    script: 'replicas',
-    sizes: {
-      REPLICAS: 2,
-      ACCOUNTS: 5,
-      RATE: 300,
-      BACKLOG: 1_200,
-      STEADY_MS: 500,
-      LEASE_MS: 2_000,
-      LOGS_EVERY: '1s',
-    },
-    prints: [
-      /^\| 5 accounts \| SQLite \| 2 replicas \|$/m,
-      /^\| after an outage: entries\/s \| [\d.]+ \| [\d.]+ \([\d.]+\) \|$/m,
-      /^\| `kill -9`: all accounts act, s \| [\d.]+ \| [\d.]+ \([\d.]+\) \|$/m,
-    ],
-  })),
 ];
 
-test.each(RUNS)('the bench $script prints its figures', async ({ script, sizes, prints }) => {
-  const [name = '', ...sections] = script.split(' ');
-  const folder = name === 'emulator' ? 'emulator/bench' : 'bench';
-  const env = Object.fromEntries(Object.entries(sizes).map(([key, value]) => [key, String(value)]));
-  const bench = start(process.execPath, ['--expose-gc', `${folder}/${name}.ts`, ...sections], { env });
-  expect(await bench.ended, bench.stderr()).toEqual({ code: 0, signal: null });
-  for (const line of prints) expect(bench.stdout()).toMatch(line);
-  const compared = BENCHES.find((one) => one.name === script)?.figures ?? [];
-  for (const figure of compared) {
-    if (/PostgreSQL/.test(figure.name) && OWN_SERVERS.length === 0) continue;
-    expect(valueIn(bench.stdout(), figure), figure.name).toBeGreaterThan(0);
-  }
+test.each(RUNS)('the bench $script prints its figures', async (run) => {
+  expect(await unprinted(run)).toEqual([]);
 });

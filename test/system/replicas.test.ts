@@ -1,12 +1,18 @@
-/** Three replicas over one PostgreSQL, while each part of them fails: each fault once here, hundreds in the soak. */
+/**
+ * Three replicas over one PostgreSQL, while parts of them fail: four faults here, hundreds of all kinds in the soak. The
+ * simulation has single kills and lost connections, and database-outages.test.ts ends the database.
+ */
 import { expect, test } from 'vitest';
 import { OWN_SERVERS } from '../support/postgres/servers.ts';
 import { replicaCampaign } from '../support/replicas/campaign.ts';
-import { FAULTS } from '../support/replicas/faults.ts';
+import type { FaultName } from '../support/replicas/faults.ts';
+
+const faults: readonly FaultName[] = ['kill two', 'pause', 'half-open', 'stop'];
 
 test.each(OWN_SERVERS)('replicas on %s act once, count each log entry once, and take over', async () => {
   const found = await replicaCampaign({
-    rounds: FAULTS.length,
+    rounds: faults.length,
+    faults,
     seed: 1,
     replicas: 3,
     accounts: 6,
