@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { casesOf } from '../../support/property-cases.ts';
 import { answersOf, crash, isCommon, stepsOf, takeStep } from './random-steps.ts';
 import { HOUR, MINUTE, NEVER, SETTLE, world, type World } from './world.ts';
 
@@ -69,6 +70,6 @@ test('no id is sent twice unless proven not done, no cap is exceeded, the outcom
       }
       expect(w.runs()).not.toContain('failed');
     }),
-    { numRuns: 150 },
+    { numRuns: casesOf(150) },
   );
 });

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { allowedOf } from '#foundation/domain/plan.ts';
 import type { Selection } from '#foundation/domain/selection.ts';
+import { casesOf } from '../../support/property-cases.ts';
 import { answersOf, crash, isCommon, settleAndRun, stepsOf, takeStep } from './random-steps.ts';
 import { HOUR, MINUTE, NEVER, SETTLE, START, world, type World, storedPlan } from './world.ts';
 
@@ -61,7 +62,7 @@ test('the same selection as a policy chooses the same entries', async () => {
       expect(b.chosen.map(({ target }) => target)).toEqual(a.chosen.map(({ target }) => target));
       expect(b).toMatchObject({ state: a.state, matched: a.matched, skipped: a.skipped, backlog: a.backlog });
     }),
-    { numRuns: 150 },
+    { numRuns: casesOf(150) },
   );
 });
 
@@ -157,6 +158,6 @@ test('a plan acts only on its selection, on no entry twice, and not after its ca
         expect(await w.ledger.pauses()).toEqual([]);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: casesOf(150) },
   );
 });

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { candidates } from '#automate/engine/decide/candidates.ts';
 import { Rejections } from '#automate/engine/guard/rejections.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
+import { casesOf } from '../../support/property-cases.ts';
 import { isCommon, stepsOf, takeStep } from './random-steps.ts';
 import { HOUR, MINUTE, NEVER, planOf, run, sentIds, SETTLE, world, type World, settleAfter, ran } from './world.ts';
 
@@ -250,6 +251,6 @@ test('with any twins in any order, an unresumed run was never attempted, and a s
       }
       for (const { halts } of await w.ledger.campaigns()) expect(halts === 0 || returned.size > 0).toBe(true);
     }),
-    { numRuns: 300 },
+    { numRuns: casesOf(300) },
   );
 });

@@ -17,6 +17,7 @@ import { ODD_TEXTS } from '../../support/odd-texts.ts';
 import { policyOf } from '../../support/policies.ts';
 import { testClient } from '../../support/test-emulator.ts';
 import { brokenRules } from '../../support/wire-rules.ts';
+import { casesOf } from '../../support/property-cases.ts';
 import { HOUR, NEVER, NOTHING_KNOWN, world } from './world.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
@@ -331,7 +332,7 @@ test.each(ACTIONS)('%s keeps the rules of the wire, with any configuration and a
         expect(budget).toBeLessThanOrEqual(action.ceilingUsd);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: casesOf(60) },
   );
   // Requests were sent, so the rules above were tested.
   expect(seen).toBeGreaterThan(0);
