@@ -47,8 +47,8 @@ export function exceededJsonBound(json: Buffer, bounds: JsonBounds): string | un
 }
 
 /** Returns the position of the quote that ends the text, or the length of a truncated text. */
-function endOfText(json: Buffer, start: number): number {
-  const soon = Math.min(json.length, start + SHORT_TEXT);
+export function endOfText(json: Buffer, start: number, short = SHORT_TEXT): number {
+  const soon = Math.min(json.length, start + short);
   let at = start;
   for (; at < soon; at += 1) {
     if (json[at] === QUOTE) return at;

@@ -41,8 +41,17 @@ const NONE: readonly string[] = [];
 const partsOf = memoByText(2_000, (text) => labelsIn([text]));
 
 /** Returns the union of `label` and `labels`. Either may contain several labels separated by commas, with blanks. */
-export function labelsOf(row: JsonObject): readonly string[] {
-  const { label, labels } = row as { readonly label?: unknown; readonly labels?: unknown };
+export function labelsOf({
+  label,
+  labels,
+}: {
+  readonly label?: unknown;
+  readonly labels?: unknown;
+}): readonly string[] {
+  return labelsFrom(label, labels);
+}
+
+export function labelsFrom(label: unknown, labels: unknown): readonly string[] {
   if (label !== undefined && label !== null && typeof label !== 'string') throw new UnreadableField('label: not text');
   const single = label === undefined || label === null || label === '' ? NONE : partsOf(notLonger(label, 'label'));
   if (labels === undefined || labels === null) return single;

@@ -104,21 +104,24 @@ export function rowsOf<T>(
 
 /** Returns a text; an empty one counts as absent. */
 export function optionalText(row: JsonObject, field: string, longest = LONGEST_NAME): string | undefined {
-  const text = anyText(row, field);
+  return textIn(row[field], field, longest);
+}
+
+export function textIn(value: unknown, field: string, longest = LONGEST_NAME): string | undefined {
+  const text = anyText(value, field);
   return text === undefined ? undefined : notLonger(text, field, longest);
 }
 
 /** Returns a readable text, truncated to the maximum length; an empty one counts as absent. */
-export function optionalProse(row: JsonObject, field: string): string | undefined {
-  return anyText(row, field)?.slice(0, LONGEST_TEXT);
+export function proseIn(value: unknown, field: string): string | undefined {
+  return anyText(value, field)?.slice(0, LONGEST_TEXT);
 }
 
 export function requireText(row: JsonObject, field: string, longest = LONGEST_NAME): string {
   return present(optionalText(row, field, longest), field);
 }
 
-function anyText(row: JsonObject, field: string): string | undefined {
-  const value = row[field];
+function anyText(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') throw new UnreadableField(`${field}: not text`);
   return value;
@@ -132,7 +135,10 @@ export function notLonger(text: string, field: string, longest = LONGEST_TEXT): 
 
 /** Returns a finite number, also from its text form. */
 export function optionalNumber(row: JsonObject, field: string): number | undefined {
-  const value = row[field];
+  return numberIn(row[field], field);
+}
+
+export function numberIn(value: unknown, field: string): number | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (value === undefined || value === null || value === '') return undefined;
   const number = typeof value === 'string' && /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : value;
@@ -144,7 +150,11 @@ export function optionalNumber(row: JsonObject, field: string): number | undefin
 
 /** Returns a number from 0 to `largest`. */
 export function optionalAmount(row: JsonObject, field: string, largest: number): number | undefined {
-  const number = optionalNumber(row, field);
+  return amountIn(row[field], field, largest);
+}
+
+function amountIn(value: unknown, field: string, largest: number): number | undefined {
+  const number = numberIn(value, field);
   if (number === undefined) return undefined;
   if (number < 0 || number > largest) throw new InvalidValue(`${field}: not from 0 to ${largest}`);
   return number;
@@ -152,7 +162,11 @@ export function optionalAmount(row: JsonObject, field: string, largest: number):
 
 /** Returns an integer from 0 to `largest`. */
 export function optionalCount(row: JsonObject, field: string, largest: number = LARGEST.count): number | undefined {
-  const number = optionalAmount(row, field, largest);
+  return countIn(row[field], field, largest);
+}
+
+export function countIn(value: unknown, field: string, largest: number = LARGEST.count): number | undefined {
+  const number = amountIn(value, field, largest);
   if (number !== undefined && !Number.isInteger(number)) throw new InvalidValue(`${field}: not a count`);
   return number;
 }
@@ -168,7 +182,11 @@ export function optionalLimit(row: JsonObject, field: string): number | undefine
 
 /** Returns an HTTP status. Some services use 0 for a missing response. */
 export function optionalStatus(row: JsonObject, field: string): number | undefined {
-  const status = optionalCount(row, field);
+  return statusIn(row[field], field);
+}
+
+export function statusIn(value: unknown, field: string): number | undefined {
+  const status = countIn(value, field);
   return status === 0 ? undefined : status;
 }
 

@@ -30,6 +30,7 @@ const REMEMBERED = 1_000;
 const LONGEST_NAME = 256;
 /** Maximum length of a value. Longer values are ignored. */
 const LONGEST_VALUE = 1_024;
+const NONE: Meaning = { field: undefined, bit: 0, isForwarded: false };
 const meanings = new WeakMap<WireNames, Map<string, Meaning>>();
 
 /**
@@ -39,19 +40,10 @@ const meanings = new WeakMap<WireNames, Map<string, Meaning>>();
 export function storedHeaders(header: unknown, names: WireNames): StoredHeaders {
   const found: StoredHeaders = {};
   if (typeof header !== 'object' || header === null) return found;
-  let known = meanings.get(names);
-  if (known === undefined) meanings.set(names, (known = new Map()));
   // Bits instead of a set, because an entry has only one or two such headers.
   let forwarded = 0;
   for (const key in header) {
-    if (key.length > LONGEST_NAME) continue;
-    let meaning = known.get(key);
-    if (meaning === undefined) {
-      meaning = meaningOf(key, names);
-      if (known.size >= REMEMBERED) known.clear();
-      known.set(key, meaning);
-    }
-    const { field, bit, isForwarded } = meaning;
+    const { field, bit, isForwarded } = meaningOf(key, names);
     if (field === undefined || (!isForwarded && (forwarded & bit) !== 0)) continue;
     const value: unknown = (header as Record<string, unknown>)[key];
     const text: unknown = Array.isArray(value) ? value[0] : value;
@@ -63,7 +55,24 @@ export function storedHeaders(header: unknown, names: WireNames): StoredHeaders 
   return found;
 }
 
+/** Returns true if the daemon uses the header. */
+export function isStoredHeader(key: string, names: WireNames): boolean {
+  return meaningOf(key, names).field !== undefined;
+}
+
 function meaningOf(key: string, names: WireNames): Meaning {
+  if (key.length > LONGEST_NAME) return NONE;
+  let known = meanings.get(names);
+  if (known === undefined) meanings.set(names, (known = new Map()));
+  let meaning = known.get(key);
+  if (meaning !== undefined) return meaning;
+  meaning = newMeaning(key, names);
+  if (known.size >= REMEMBERED) known.clear();
+  known.set(key, meaning);
+  return meaning;
+}
+
+function newMeaning(key: string, names: WireNames): Meaning {
   const { forwardPrefix } = names.stored;
   const lower = key.toLowerCase();
   const isForwarded = lower.startsWith(forwardPrefix);

@@ -1,5 +1,5 @@
 /** Converts times of the service to epoch milliseconds. Times outside 2015 to 2100 are invalid. */
-import { optionalNumber, present, UnreadableField, type JsonObject } from './reader.ts';
+import { numberIn, optionalNumber, present, UnreadableField, type JsonObject } from './reader.ts';
 
 /** 2015-01-01 and 2100-01-01. */
 const EARLIEST_MS = 1_420_070_400_000;
@@ -10,7 +10,11 @@ const MS_PER_UNIT = [1, 1_000, 1e-3, 1e-6];
 
 /** Returns a time whose unit the interface does not define: its magnitude determines the unit. 0 counts as absent. */
 export function optionalTime(row: JsonObject, field: string): number | undefined {
-  const value = optionalNumber(row, field);
+  return timeIn(row[field], field);
+}
+
+export function timeIn(given: unknown, field: string): number | undefined {
+  const value = numberIn(given, field);
   if (value === undefined || value === 0) return undefined;
   if (isPlausible(value)) return Math.floor(value);
   for (const scale of MS_PER_UNIT) {
