@@ -150,6 +150,7 @@ class RequestParts {
 
 /** @returns the path, and the path for messages: URLs of destinations may contain secrets */
 function pathOf({ name, path, keys }: Operation, values: OperationValues, names: WireNames): [string, string] {
+  if (!path.includes('{')) return [path, path];
   let shown = path.replace('/v2/{product}', names.managementPath('').replace(/\/$/, ''));
   let real = shown;
   for (const [key, { kind, in: place }] of Object.entries(keys)) {

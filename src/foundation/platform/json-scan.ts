@@ -29,7 +29,7 @@ const MOST_DIGITS = 15;
 const WORTH_BYTES = 64;
 /** Bounds of what is read here. The values are objects, lists, and their members after the first. */
 const MOST_LEVELS = 8;
-const MOST_VALUES = 100_000;
+const MOST_VALUES = 25_000;
 
 export type Scalar = string | number | boolean | null;
 
@@ -76,7 +76,7 @@ export class JsonScan {
   /** Returns the key of a member. The value is next. Keys mostly follow each other as in the object before. */
   key<T>(keys: KnownKeys<T>): KnownKey<T> {
     const next = keys.last?.next;
-    if (next !== undefined && this.#at + next.length + 4 <= this.#length && next.isAt(this.#view, this.#at)) {
+    if (next !== undefined && next.isAt(this.#view, this.#at, this.#length)) {
       this.#at += next.length;
       return (keys.last = next);
     }

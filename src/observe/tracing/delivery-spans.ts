@@ -117,11 +117,15 @@ class Delivery {
     const endMs = form === 'open' ? startMs + maxOpenMs : end!.at;
     const known = attempts.reduce((count, { endedAt }) => (endedAt <= endMs ? count + 1 : count), 0);
     this.#rootMs = beginning(startMs, endMs, maxOpenMs);
-    this.#add('deliver', {
+    const parent = relation === 'parent' ? producer : undefined;
+    const place: SpanPlace = {
       traceId: this.#traceId,
-      ...(relation === 'parent' && producer !== undefined && { parentSpanId: producer.spanId, isParentRemote: true }),
-      name: `deliver ${this.#destination}`,
+      parentSpanId: parent?.spanId,
+      isParentRemote: parent && true,
       startMs: this.#rootMs,
+    };
+    const root: SpanContent = {
+      name: `deliver ${this.#destination}`,
       endMs,
       isError: form === 'whole' && end!.outcome === 'failed',
       attributes: [
@@ -134,7 +138,8 @@ class Delivery {
         wholeTime(startMs, endMs, maxOpenMs),
       ],
       links: relation === 'link' && producer !== undefined ? [producer] : NO_LINKS,
-    });
+    };
+    this.#add('deliver', root, place);
     this.#addPublish(startMs);
     if (form === 'whole') this.#addStep(startMs, endMs);
   }
@@ -212,18 +217,13 @@ class Delivery {
   #addPublish(at: number): void {
     const producer = this.#producer;
     if (this.#frame.producer !== 'link' || producer === undefined || !producer.sampled) return;
-    this.#add('publish', {
-      traceId: producer.traceId,
-      parentSpanId: producer.spanId,
-      isParentRemote: true,
-      name: `publish ${this.#destination}`,
-      kind: 'producer',
-      startMs: at,
-      endMs: at,
-      isError: false,
-      attributes: PUBLISH,
-      links: [this.#link],
-    });
+    const { traceId, spanId: parentSpanId } = producer;
+    const name = `publish ${this.#destination}`;
+    this.#add(
+      'publish',
+      { name, kind: 'producer', endMs: at, isError: false, attributes: PUBLISH, links: [this.#link] },
+      { traceId, parentSpanId, isParentRemote: true, startMs: at },
+    );
   }
 
   /** Adds a span to the trace of the workflow run, which has all its steps in parallel. */
@@ -237,15 +237,12 @@ class Delivery {
       const spanOfRun = spanIdOf(account, failed, 'run');
       links.push({ traceId: workflowTraceIdOf(account, failed), spanId: spanOfRun, sampled: true });
     }
-    this.#add('step', {
-      traceId: workflowTraceIdOf(account, workflowRunId),
-      name: `step ${this.#destination}`,
-      startMs: beginning(startMs, endMs, maxOpenMs),
-      endMs,
-      isError: end?.outcome === 'failed',
-      attributes: [this.#outcome(), this.#attempts(), this.#error(), wholeTime(startMs, endMs, maxOpenMs)],
-      links,
-    });
+    const attributes = [this.#outcome(), this.#attempts(), this.#error(), wholeTime(startMs, endMs, maxOpenMs)];
+    this.#add(
+      'step',
+      { name: `step ${this.#destination}`, endMs, isError: end?.outcome === 'failed', attributes, links },
+      { traceId: workflowTraceIdOf(account, workflowRunId), startMs: beginning(startMs, endMs, maxOpenMs) },
+    );
   }
 
   #outcome(): Attribute {
@@ -269,7 +266,7 @@ class Delivery {
     return Math.min(...times, activeSince, end?.at ?? Infinity);
   }
 
-  #addChild(part: string, content: Omit<SpanContent, 'traceId'>): void {
+  #addChild(part: string, content: SpanContent & Pick<Span, 'startMs'>): void {
     // A span must not start before its parent.
     const isSane = content.startMs >= EARLIEST_MS;
     if (isSane && content.endMs < this.#rootMs) {
@@ -277,18 +274,39 @@ class Delivery {
       return;
     }
     const startMs = isSane ? Math.max(content.startMs, this.#rootMs) : content.startMs;
-    this.#add(part, { ...content, traceId: this.#traceId, parentSpanId: this.#spanId, startMs });
+    this.#add(part, content, { traceId: this.#traceId, parentSpanId: this.#spanId, startMs });
   }
 
-  #add(part: string, content: SpanContent): void {
+  /** Adds a span. All have the same shape, which makes writing them fast. */
+  #add(
+    part: string,
+    { name, kind = 'internal', endMs, isError, attributes, links = NO_LINKS }: SpanContent,
+    { traceId, startMs, parentSpanId, isParentRemote }: SpanPlace,
+  ): void {
     const { account, messageId } = this.#message;
     const spanId = part === 'deliver' ? this.#spanId : spanIdOf(account, messageId, part);
-    this.spans.push({ kind: 'internal', links: NO_LINKS, ...content, spanId, common: this.#common });
+    const common = this.#common;
+    this.spans.push({
+      traceId,
+      spanId,
+      parentSpanId,
+      isParentRemote,
+      name,
+      kind,
+      startMs,
+      endMs,
+      isError,
+      common,
+      attributes,
+      links,
+    });
   }
 }
 
-/** Span without what all spans of a message share. Default: an internal span without links. */
-type SpanContent = Omit<Span, 'spanId' | 'common' | 'kind' | 'links'> & Partial<Pick<Span, 'kind' | 'links'>>;
+type SpanPlace = Pick<Span, 'traceId' | 'parentSpanId' | 'isParentRemote' | 'startMs'>;
+
+/** Span without its place and what all spans of a message share. Default: an internal span without links. */
+type SpanContent = Pick<Span, 'name' | 'endMs' | 'isError' | 'attributes'> & Partial<Pick<Span, 'kind' | 'links'>>;
 
 /** Returns the start of a span. A span never ends before it starts, and is never longer than receivers accept. */
 function beginning(fromMs: number, endMs: number, longestMs: number): number {
