@@ -15,16 +15,25 @@ interface Incidents {
   }[];
 }
 
+interface Notified {
+  readonly id: string;
+  readonly key: string;
+  readonly status: string;
+  readonly detail?: string;
+}
+
 test('an incident is notified once, survives a kill, is acknowledged, and ends', async () => {
   const world = await daemonWorld();
   const webhook = await httpSink((_request, response) => void response.writeHead(200).end());
   const config = `${repairConfig(world, { mode: 'off', every: '1m' })}
 notifications: { webhook: { url: "${webhook.url}/notify" } }
 `.replace('server: {', 'server: { externalUrl: "https://opsd.example", ');
-  const notified = () =>
-    webhook.requests
-      .map(({ body }) => JSON.parse(body.toString()) as { key: string; status: string; detail?: string })
-      .filter(({ key }) => key.startsWith('incident/'));
+  /** Notifications by their id: the killed daemon may not have learned that one arrived, and sends it again. */
+  const notified = (): Notified[] => {
+    const all = webhook.requests.map(({ body }) => JSON.parse(body.toString()) as Notified);
+    const incidents = all.filter(({ key }) => key.startsWith('incident/'));
+    return [...new Map(incidents.map((one) => [one.id, one])).values()];
+  };
   const present = async (url: string): Promise<Incidents['incidents']> =>
     ((await (await fetch(`${url}/api/v1/incidents`)).json()) as Incidents).incidents;
 

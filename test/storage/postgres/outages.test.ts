@@ -18,6 +18,8 @@ import { opened } from '../../support/postgres/test-databases.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 
+const MAX_CONNECTIONS = 10;
+
 const insert = (): Work<number> => run(`INSERT INTO delivery_lines (line) VALUES ('a')`);
 
 function* slowly(): Work<void> {
@@ -55,7 +57,9 @@ describe.each(OWN_SERVERS)('%s', () => {
   let databases = 0;
 
   beforeAll(async () => {
-    server = await ownServer({ settings: { max_connections: '10', superuser_reserved_connections: '1' } });
+    server = await ownServer({
+      settings: { max_connections: String(MAX_CONNECTIONS), superuser_reserved_connections: '1' },
+    });
   });
 
   /** Runs statements as the superuser. */
@@ -151,15 +155,14 @@ describe.each(OWN_SERVERS)('%s', () => {
     await migrate(database);
     await sql(['CREATE ROLE crowd LOGIN SUPERUSER']);
     const crowd: pg.Client[] = [];
-    const full = until({ what: 'all connections to be in use' }, async () => {
+    // Connections of the test before may still end on the server: all must be of this database.
+    const ours = () => all('SELECT 1 FROM pg_stat_activity WHERE datname = current_database()');
+    await until({ what: 'all connections to be in use' }, async () => {
       const client = new pg.Client(url.replace('opsd@', 'crowd@'));
       crowd.push(client);
-      return client.connect().then(
-        () => undefined,
-        () => true,
-      );
+      await client.connect().catch(() => undefined);
+      return (await database.read(ours())).length === MAX_CONNECTIONS;
     });
-    await full;
     const other = opened(url);
     await expect(other.transaction(insert())).rejects.toThrow(
       'the server has no free connection: raise max_connections',
@@ -172,12 +175,14 @@ describe.each(OWN_SERVERS)('%s', () => {
     const { url } = await created();
     const proxy = await cuttingProxy(url);
     const connect = () => openLeaseConnection({ url: Secret.of(proxy.url), name: 'lease', timeoutMs: 300 });
-    const lease = await connect();
+    // A busy server may take longer to connect than the time of a response.
+    const lease = await until({ what: 'a connection' }, connect);
     proxy.isSilent = true;
     await expect(lease.run(all('SELECT 1'))).rejects.toThrow('the server did not respond in time');
     await expect(connect()).rejects.toThrow('connecting took too long');
     proxy.isSilent = false;
-    expect(await (await connect()).run(all('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
+    const rows = await until({ what: 'a response' }, async () => (await connect()).run(all('SELECT 1 AS one')));
+    expect(rows).toEqual([{ one: 1 }]);
   });
 
   test('a password is replaced in the server, then in the file', async () => {
