@@ -15,6 +15,8 @@ import { until } from '../support/until.ts';
 
 const ACCOUNTS = Array.from({ length: 50 }, (_, index) => `shop-${index}`);
 const server = SERVERS.at(-1)!;
+/** Time after which a page is shown without what it did not read. */
+const DEADLINE_MS = 20_000;
 
 /** A replica that owns all accounts. Nothing happens by itself, because its clock stands still. */
 async function world() {
@@ -134,17 +136,20 @@ test('each page reads the store at once, whatever the number of accounts', async
   expect(found).toEqual(READS);
 });
 
-test('with 500 ms for each response of the store, pages are complete long before the connection is closed', async () => {
+test('with 500 ms for each response of the store, no page reaches its deadline', () => {
+  const slowMs = ([transactions, statements]: (typeof READS)[string]) => (2 * transactions + statements) * 500;
+  expect(Object.values(READS).filter((reads) => slowMs(reads) > DEADLINE_MS / 2)).toEqual([]);
+});
+
+test('pages are complete if the store responds slowly', async () => {
   const here = await world();
   await idle(here);
-  here.proxy.delayMs = 500;
-  const begun = performance.now();
+  here.proxy.delayMs = 50;
   const pages = await Promise.all(['/', '/sources', '/policies', '/spend'].map((path) => get(here.daemon, path)));
   const status = (await (await get(here.daemon, '/api/v1/status')).json()) as object;
   expect(pages.map(({ status: code }) => code)).toEqual([200, 200, 200, 200]);
   expect(status).not.toHaveProperty('storeError');
   expect(status).toMatchObject({ policies: { total: 50 } });
-  expect(performance.now() - begun).toBeLessThan(20_000);
 });
 
 /** Text of a page, with its times as the API has them. */
@@ -172,7 +177,7 @@ test('a store that does not respond ends a page at its deadline, with the reason
   const listed = 'FROM runs ORDER BY id DESC';
   await until({ what: 'four pages wait for the store' }, () => sent(listed) === 1 && sent('RECURSIVE names') >= 3);
   for (const path of ['/metrics', '/-/healthy']) expect((await get(daemon, path)).status).toBe(200);
-  await clock.advance(20_000);
+  await clock.advance(DEADLINE_MS);
   const [runs, policy, now, status, ...others] = await Promise.all(asked);
   const reason =
     /127\.0\.0\.1:\d+\/\S+: the PostgreSQL store has responded slowly since 2026-11-18T10:30:\d\d\.\d{3}Z: check/;

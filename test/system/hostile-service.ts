@@ -10,8 +10,6 @@ export interface Harm {
   readonly what: string;
   /** Built on request, because it is large. */
   readonly answer: () => Answer;
-  /** The client ends a read by its own limits, after seconds. */
-  readonly endless?: true;
 }
 
 export const HARMS: readonly Harm[] = [
@@ -21,12 +19,11 @@ export const HARMS: readonly Harm[] = [
   { what: 'a row of many keys', answer: () => whole(listing(`{${manyKeys(600_000)}}`)) },
   { what: 'a long id', answer: () => whole(listing(rowWith('"more":0', 'i'.repeat(MOST / 6 - 100)))) },
   { what: 'a long text', answer: () => whole(listing(rowWith(`"error":"${'語'.repeat(MOST / 6 - 100)}"`))) },
-  { what: 'pages without end', answer: () => pagesWithoutEnd, endless: true },
-  { what: 'a body without end', answer: () => writing(Buffer.alloc(MIB, ' '), 'body'), endless: true },
+  { what: 'pages without end', answer: () => pagesWithoutEnd },
+  { what: 'a body without end', answer: () => writing(Buffer.alloc(MIB, ' '), 'body') },
   {
     what: 'a body of tiny chunks',
     answer: () => writing(Buffer.from('1\r\n \r\n'.repeat(MIB / 6)), 'chunks'),
-    endless: true,
   },
   { what: 'errors with long bodies', answer: () => whole(`"${'e'.repeat(MOST)}"`, 503) },
   {
@@ -37,7 +34,6 @@ export const HARMS: readonly Harm[] = [
   {
     what: 'interim answers without end',
     answer: () => writing(Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000)), 'heads'),
-    endless: true,
   },
 ];
 
