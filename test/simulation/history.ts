@@ -9,7 +9,7 @@ import { calm, decideAtTimes, direct, type Cast } from './director.ts';
 import { Edits } from './edits.ts';
 import type { Fault, Spared } from './faults.ts';
 import { Checks } from './invariants.ts';
-import { begin, Loop, WORLD } from './loop.ts';
+import { begin, EPOCH, Loop, WORLD } from './loop.ts';
 import { Operator } from './operator.ts';
 import { Receiver } from './receiver.ts';
 import { checkReplicas } from './replica-checks.ts';
@@ -100,7 +100,7 @@ async function live(loop: Loop, folder: string, options: HistoryOptions): Promis
     const replicas = new Replicas({ loop, folder, service, receiver: receiver.url, postgres, onLine });
     const cast = { ...world, daemon: replicas, operator: new Operator(loop, replicas) };
     await act(loop, { cast, checks, minutes, random: loop.random('rate') });
-    await checkReplicas(checks, postgres);
+    await checkReplicas(checks, postgres, EPOCH + loop.time);
     return;
   }
   const daemon = new SimDaemon(loop, folder, onLine);

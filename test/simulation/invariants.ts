@@ -18,7 +18,7 @@ import * as repairs from './repairs.ts';
 import type { SimService } from './service.ts';
 import type { Books, Subject } from './subject.ts';
 import { none, Violation } from './violation.ts';
-import { onRequest } from './wire.ts';
+import { observeWith } from './wire.ts';
 
 const MINUTE = 60_000;
 /** Interval of the scrapes. */
@@ -77,9 +77,9 @@ export class Checks {
 
   /** Checks each write before it is sent, and scrapes from time to time. */
   watch(subject: Subject, operator: Operator): void {
-    onRequest(this.#loop, (owner, head, isFirst) => {
+    const forbids = (owner: Process) => (subject.owns(owner) ? subject.forbids(owner) : undefined);
+    const sees = (owner: Process, head: string, forbidden: object | undefined): void => {
       if (!subject.owns(owner)) return;
-      const forbidden = subject.forbids(owner, isFirst);
       if (forbidden !== undefined) this.#fail(new Violation('only the owner of an account acts on it', forbidden));
       if (head.startsWith('GET ')) return;
       const { hasPaused } = operator;
@@ -90,7 +90,8 @@ export class Checks {
           this.#fail(error);
         }
       });
-    });
+    };
+    observeWith(this.#loop, { forbids, sees });
     this.#scrapeLater(subject);
   }
 

@@ -18,6 +18,8 @@ export class Process {
   alive = true;
   /** Time of the history until which the process is stopped: its events wait. */
   stoppedUntil = 0;
+  /** True if its timers run after the bytes that arrived while it was stopped. */
+  isSlowToWake = false;
   /** Ends the process at this moment; undefined if it never ends. */
   crash: ((where: string) => void) | undefined;
   /** Offset of its wall clock, in milliseconds. */
@@ -88,7 +90,7 @@ export class Loop {
       if (!owner.alive) return;
       if (owner.stoppedUntil > this.time) {
         // The queue keeps the order of equal times.
-        timer = this.#queue.add(owner.stoppedUntil, begin);
+        timer = this.#queue.add(owner.stoppedUntil + (owner.isSlowToWake && what === 'timer' ? 0.001 : 0), begin);
         return;
       }
       this.steps += 1;

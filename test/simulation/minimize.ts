@@ -10,7 +10,7 @@ interface Limits {
   readonly ms: number;
 }
 
-const LIMITS: Limits = { runs: 60, ms: 180_000 };
+const LIMITS: Limits = { runs: 60, ms: 600_000 };
 
 interface Minimized {
   readonly history: History;

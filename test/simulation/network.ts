@@ -2,13 +2,12 @@
  * Connections in memory. Both ends are sockets for Node's own HTTP client and server; the bytes arrive after a latency
  * of the seed, in order, or not at all. A process that has ended sends nothing any more, and its peers see a reset.
  */
-import { rmSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { Duplex } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import type { Timer } from '#foundation/platform/clock.ts';
-import { firstLine, latency, observe } from './wire.ts';
-import { currentProcess, presentLoop, runAs, WORLD, type Loop, type Process } from './loop.ts';
+import { firstLine, latency, observer } from './wire.ts';
+import { presentLoop, runAs, WORLD, type Loop, type Process } from './loop.ts';
 
 export interface ConnectOptions {
   readonly host?: string;
@@ -16,7 +15,7 @@ export interface ConnectOptions {
   readonly socketPath?: string;
 }
 
-interface Listener {
+export interface Listener {
   readonly owner: Process;
   readonly server: Server;
   readonly sockets: Set<SimSocket>;
@@ -30,7 +29,7 @@ interface Network {
 
 const networks = new WeakMap<Loop, Network>();
 
-function network(): Network {
+export function network(): Network {
   const loop = presentLoop();
   let own = networks.get(loop);
   if (own === undefined) networks.set(loop, (own = { listeners: new Map(), sockets: new Set(), ports: 20_000 }));
@@ -40,7 +39,7 @@ function network(): Network {
 /** Processes between which connections fail. */
 const FAULTY = new Set(['opsd>service', 'service>opsd', 'opsd>receiver']);
 
-function errorOf(code: string, text: string): Error {
+export function errorOf(code: string, text: string): Error {
   return Object.assign(new Error(`${text} ${code}`), { code });
 }
 
@@ -57,6 +56,8 @@ class SimSocket extends Duplex {
   link = '';
   /** Set if nothing arrives at the other end any more. */
   isCut = false;
+  /** Why its process must not connect. A request is decided on before its connection. */
+  forbidden: object | undefined;
   readonly #isClient: boolean;
   #arrival = 0;
   #idle: Timer | undefined;
@@ -157,7 +158,8 @@ class SimSocket extends Duplex {
     }
     if (this.link === 'opsd>service' && this.#isClient) {
       const head = bytes.toString('latin1');
-      if (/^[^\r]* HTTP\/1\.1\r/.test(head)) observe(this.owner, head, this.bytesWritten === bytes.length);
+      const forbidden = this.bytesWritten === bytes.length ? this.forbidden : observer()?.forbids(this.owner);
+      if (/^[^\r]* HTTP\/1\.1\r/.test(head)) observer()?.sees(this.owner, head, forbidden);
     }
     const sent = FAULTY.has(this.link) ? this.#damaged(bytes) : bytes;
     if (sent === undefined) return;
@@ -215,6 +217,7 @@ const keyOf = ({ socketPath, port }: ConnectOptions): string => socketPath ?? `:
 
 export function connect(options: ConnectOptions, owner: Process): Duplex {
   const socket = new SimSocket(owner, true);
+  socket.forbidden = observer()?.forbids(owner);
   dial(socket, options);
   return socket;
 }
@@ -248,44 +251,6 @@ function dial(socket: SimSocket, options: ConnectOptions): void {
     runAs(listener.owner, () => listener.server.emit('connection', accepted));
     socket.opened(accepted);
   });
-}
-
-/** Makes a server of Node listen in memory. */
-export function listenOn<S extends Server>(server: S, closeIdle: () => void): S {
-  const owner = currentProcess();
-  let key: string | undefined;
-  let port = 0;
-  const listener: Listener = { owner, server, sockets: new Set() };
-  const listen = (options: { readonly port?: number; readonly path?: string }): S => {
-    const net = network();
-    port = options.port || net.ports++;
-    key = options.path ?? `:${port}`;
-    process.nextTick(() => {
-      if (!owner.alive) return;
-      if (net.listeners.has(key!)) {
-        server.emit('error', errorOf('EADDRINUSE', 'listen'));
-        return;
-      }
-      net.listeners.set(key!, listener);
-      server.emit('listening');
-    });
-    if (options.path !== undefined) writeFileSync(options.path, '');
-    return server;
-  };
-  const close = (done?: () => void): S => {
-    if (key !== undefined) network().listeners.delete(key);
-    if (key?.startsWith('/') === true && owner.alive) rmSync(key, { force: true });
-    closeIdle();
-    const check = (): void => {
-      if (listener.sockets.size > 0) return;
-      server.emit('close');
-      done?.();
-    };
-    for (const socket of listener.sockets) socket.once('close', check);
-    if (listener.sockets.size === 0) process.nextTick(check);
-    return server;
-  };
-  return Object.assign(server, { listen, close, address: () => ({ address: '127.0.0.1', family: 'IPv4', port }) });
 }
 
 /** Ends all connections of a process that has ended, and frees its addresses. */

@@ -24,6 +24,7 @@ export class Operator {
   #deploys = 0;
   /** True from the response to a pause of the engine until its end is requested. */
   hasPaused = false;
+  #lifts = 0;
 
   constructor(loop: Loop, daemon: { readonly socketPath: string }) {
     this.#loop = loop;
@@ -35,9 +36,10 @@ export class Operator {
   pause(): void {
     const { faults } = this.#loop;
     const policy = faults.below(2) === 0 ? undefined : 'resume-billing';
+    const lifts = this.#lifts;
     this.#command('/api/v1/pause', { reason: 'a test', ...(policy && { policy }) }).then(
       ({ status }) => {
-        if (status === 200 && policy === undefined) this.hasPaused = true;
+        if (status === 200 && policy === undefined && lifts === this.#lifts) this.hasPaused = true;
       },
       () => undefined,
     );
@@ -54,6 +56,7 @@ export class Operator {
   /** Lifts every pause. Repeats the command until it succeeds. */
   lift(): void {
     this.hasPaused = false;
+    this.#lifts += 1;
     const again = (): void => void this.#loop.after(MINUTE, this.#process, 'lifts the pause', () => this.lift());
     this.#command('/api/v1/unpause', { reason: 'the test is over' }).then(({ status }) => {
       if (status !== 200) again();

@@ -30,6 +30,23 @@ export function checkRepublished({ emulator, sent }: SimService): void {
     emulator.messages(ACCOUNT).filter(({ labels, workflowRunId }) => workflowRunId === undefined && stampOf(labels)),
     ({ labels }) => stampOf(labels)!,
   );
+  const all = [...emulator.state(ACCOUNT).messages.values()]
+    .filter(({ workflow }) => workflow === undefined)
+    .map(({ delivery, url }) => ({
+      body: Buffer.from(delivery.body).toString('utf8'),
+      lineage: stampOf(delivery.labels)?.split(':')[0],
+      url,
+    }));
+  // The applications send the body of such a message once.
+  const sharing = Map.groupBy(all, ({ body }) => body);
+  none(
+    'a message is published again with its own body',
+    all.filter(({ body, lineage, url }) => {
+      const [original, ...again] = sharing.get(body)!;
+      const isOwn = original!.lineage === undefined && original!.url === url;
+      return lineage !== undefined && !(isOwn && again.every((other) => other.lineage === lineage));
+    }),
+  );
   none(
     'a message is published once in each attempt',
     [...published].filter(([, messages]) => messages.length > 1),
@@ -41,10 +58,10 @@ export function checkRepublished({ emulator, sent }: SimService): void {
     const [key = 'none'] = form.keysOf(request);
     ids.set(key, (ids.get(key) ?? new Set()).add(String(request.headers['svc-deduplication-id'])));
   }
-  const all = [...ids.values()].flatMap((own) => [...own]);
+  const used = [...ids.values()].flatMap((own) => [...own]);
   none(
     'each attempt has its own deduplication id',
-    [...ids].filter(([, own]) => own.size > 1 || all.filter((id) => own.has(id)).length > 1 || own.has('undefined')),
+    [...ids].filter(([, own]) => own.size > 1 || used.filter((id) => own.has(id)).length > 1 || own.has('undefined')),
   );
 }
 

@@ -14,6 +14,10 @@ const FIRST_PORT = 8_081;
 const FIRST_HOOKS_PORT = 8_091;
 /** Maximum duration of most faults. */
 const LONGEST_MS = 90_000;
+/** Maximum duration of a stop after a commit: another replica may take the account. */
+const LONGEST_STOP_MS = 4 * MINUTE;
+/** Maximum offset of the database's clock, which is longer than a lease. */
+const LONGEST_STEP_MS = 4 * MINUTE;
 /** Time after the last fault in which a start may still meet a connection that does not respond. */
 const CALM_MS = 2 * MINUTE;
 
@@ -60,6 +64,10 @@ export class Replicas implements Subject {
       return daemon;
     });
     balance(loop, () => FIRST_HOOKS_PORT + this.daemons.indexOf(this.#any()));
+    postgres.onStop = (replica) => {
+      const daemon = this.daemons.find(({ label }) => label === replica);
+      if (daemon !== undefined) this.#suspend(daemon, loop.faults.below(LONGEST_STOP_MS));
+    };
   }
 
   get books() {
@@ -79,9 +87,8 @@ export class Replicas implements Subject {
     return this.daemons.some((daemon) => daemon.process === process);
   }
 
-  /** The time of the lease is checked before a connection is opened, and a process may stop in between. */
-  forbids({ label }: Process, isFirst: boolean): object | undefined {
-    if (isFirst || !this.#postgres.isIdle) return undefined;
+  forbids({ label }: Process): object | undefined {
+    if (!this.#postgres.isIdle) return undefined;
     const owner = this.books.prepare('SELECT owner, epoch FROM leases WHERE account = ?').get('production');
     return String(owner?.['owner']).startsWith(`${label}/`) ? undefined : { label, ...owner };
   }
@@ -133,8 +140,8 @@ export class Replicas implements Subject {
     if (strikes('database stalls', 0.01)) postgres.stall(faults.below(LONGEST_MS));
     if (strikes('database restarts', 0.01)) postgres.restart(faults.below(LONGEST_MS));
     if (strikes('database apart', 0.02)) postgres.part(this.#any().label, faults.below(LONGEST_MS));
-    if (strikes('database clock step', 0.005)) postgres.step((faults.below(20) - 10) * 1_000);
-    if (strikes('scale', 0.01)) this.#scale(this.#any());
+    if (strikes('database clock step', 0.01)) postgres.step(faults.below(LONGEST_STEP_MS));
+    if (strikes('scale', 0.03)) this.#scale(this.#any());
   }
 
   /** Ends all faults. Every replica runs afterwards. */
@@ -158,6 +165,7 @@ export class Replicas implements Subject {
   #suspend({ label, process }: SimDaemon, ms: number): void {
     this.#loop.note(WORLD, `${label} stops for ${ms} ms`);
     process.stoppedUntil = this.#loop.time + ms;
+    process.isSlowToWake = ms % 2 === 0;
   }
 
   /** Ends a replica as SIGTERM does, and starts it again some minutes later. */
@@ -176,7 +184,11 @@ export class Replicas implements Subject {
     const before = daemon.process;
     void daemon.ended.then(() => {
       // A crash while it stopped has started it again already.
-      if (daemon.process === before) daemon.start();
+      if (daemon.process !== before) return;
+      const { faults } = this.#loop;
+      // A replica that has just joined does not know of the step.
+      if (faults.strikes('database clock step at a start', 0.5)) this.#postgres.step(faults.below(LONGEST_STEP_MS));
+      daemon.start();
     });
   }
 }

@@ -16,12 +16,8 @@ export interface Subject {
   /** Calls back at once, or when the store shows only what is committed. */
   whenCommitted(work: () => void): void;
   owns(process: Process): boolean;
-  /**
-   * Returns why the process must not send a request to the service; undefined if it may.
-   *
-   * @param isFirst true for the first request of a connection, which was decided on before it was connected
-   */
-  forbids(process: Process, isFirst: boolean): object | undefined;
+  /** Returns why the process must not send a request to the service; undefined if it may. */
+  forbids(process: Process): object | undefined;
   /** @returns the metrics, and true if the same process still runs */
   scrape(by: Process): Promise<{ readonly metrics: Exposition; readonly isPresent: boolean }>;
 }

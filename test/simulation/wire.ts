@@ -1,18 +1,26 @@
 /** Latencies of the network, and observers of what it carries. */
 import { presentLoop, type Loop, type Process } from './loop.ts';
 
-/** @param head request line and headers @param isFirst true for the first request of a connection */
-type Observer = (owner: Process, head: string, isFirst: boolean) => void;
+interface Observer {
+  /** Returns why the process must not send a request to the service; undefined if it may. */
+  forbids(owner: Process): object | undefined;
+  /**
+   * Called for each request to the service, when its process sends it.
+   *
+   * @param head request line and headers
+   * @param forbidden why it must not; for the first request of a connection, why it must not connect
+   */
+  sees(owner: Process, head: string, forbidden: object | undefined): void;
+}
 
 const observers = new WeakMap<Loop, Observer>();
 
-/** Calls back for each request to the service, when its process sends it. */
-export function onRequest(loop: Loop, observer: Observer): void {
+export function observeWith(loop: Loop, observer: Observer): void {
   observers.set(loop, observer);
 }
 
-export function observe(...[owner, head, isFirst]: Parameters<Observer>): void {
-  observers.get(presentLoop())?.(owner, head, isFirst);
+export function observer(): Observer | undefined {
+  return observers.get(presentLoop());
 }
 
 let latencySource: { readonly loop: Loop; readonly next: () => number } | undefined;

@@ -2,7 +2,8 @@
 import real from 'node:http';
 import type { Duplex } from 'node:stream';
 import { currentProcess } from '../loop.ts';
-import { connect, listenOn, type ConnectOptions } from '../network.ts';
+import { listenOn } from '../listen.ts';
+import { connect, type ConnectOptions } from '../network.ts';
 
 export * from 'node:http';
 

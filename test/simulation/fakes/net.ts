@@ -2,7 +2,8 @@
 import real from 'node:net';
 import type { Duplex } from 'node:stream';
 import { currentProcess } from '../loop.ts';
-import { connect as connectTo, listenOn } from '../network.ts';
+import { listenOn } from '../listen.ts';
+import { connect as connectTo } from '../network.ts';
 
 export * from 'node:net';
 

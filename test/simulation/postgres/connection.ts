@@ -27,6 +27,7 @@ export class Connection {
   /** True if nothing arrives any more, in both directions. */
   isCut = false;
   #bytes = Buffer.alloc(0);
+  #isOfViews = false;
 
   constructor(pid: number, socket: Socket) {
     this.pid = pid;
@@ -45,11 +46,17 @@ export class Connection {
       at += 1 + this.#bytes.readInt32BE(at + 1);
       if (at > this.#bytes.length || (type !== 'S' && type !== 'Q')) continue;
       const batch = this.#bytes.subarray(0, at);
+      this.#isOfViews = !batch.includes('BEGIN') && (this.#isOfViews || batch.includes('INTO views'));
       this.batches.push({ bytes: batch, text: type === 'Q' ? batch.toString('utf8', 5, at - 1) : '' });
       this.#bytes = this.#bytes.subarray(at);
       at = 0;
     }
     return isStart ? 'start' : undefined;
+  }
+
+  /** Returns true for the commit of a change, other than one of copied views, which are the most. */
+  commits({ text }: Batch): boolean {
+    return text === 'COMMIT' && !this.isReading && !this.#isOfViews;
   }
 
   /** Keeps bytes until `flush`. */

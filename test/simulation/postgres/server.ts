@@ -44,6 +44,8 @@ export class SimPostgres {
   /** Changes of the list of sessions. */
   #activity = '';
   #pids = 0;
+  /** Stops the process of a replica. */
+  onStop: (replica: string) => void = () => undefined;
   readonly #waiting: (() => void)[] = [];
 
   private constructor(loop: Loop, own: Session) {
@@ -210,15 +212,15 @@ export class SimPostgres {
 
   /** Returns false if the connection has ended. */
   #execute(connection: Connection, batch: Batch): boolean {
-    const isCommit = batch.text === 'COMMIT';
+    const isCommit = connection.commits(batch);
     const { faults } = this.#loop;
     const strikes = (kind: string, likelihood: number): boolean => {
-      const isFault = faults.strikes(kind, isCommit ? likelihood : likelihood / 20);
+      const isFault = faults.strikes(kind, isCommit ? likelihood : likelihood / 100);
       if (isFault) this.#loop.note(this.process, `${connection.name}: ${kind}`);
       return isFault;
     };
-    if (strikes('database connection lost', 0.002)) return this.#lose(connection);
-    if (isCommit && strikes('database commit failed', 0.002)) {
+    if (strikes('database connection lost', 0.01)) return this.#lose(connection);
+    if (isCommit && strikes('database commit failed', 0.01)) {
       this.#session.run(query('ROLLBACK'));
       connection.isOpen = false;
       connection.send(Buffer.concat([errorOf('ERROR', '53100', 'could not extend file: No space left'), READY]));
@@ -228,12 +230,14 @@ export class SimPostgres {
     connection.isOpen = response.at(-1) !== 'I'.charCodeAt(0);
     this.#holder = connection.isOpen ? connection : undefined;
     if (batch.text.startsWith('LISTEN')) connection.isListening = true;
-    if (strikes('database response lost', 0.002)) return this.#lose(connection);
-    if (strikes('database response hangs', 0.001)) {
+    if (strikes('database response lost', 0.01)) return this.#lose(connection);
+    if (strikes('database response hangs', 0.005)) {
       connection.isCut = true;
       return true;
     }
     connection.send(connection.isOpen ? response : this.#notify(response));
+    // The commit is known before a lease that has ended meanwhile.
+    if (isCommit && strikes('stop after a commit', 0.01)) this.onStop(replicaOf(connection));
     if (batch.bytes.includes('pg_terminate_backend') && messagesOf(response).some(({ type }) => type === 'D')) {
       this.#terminate(connection);
     }
