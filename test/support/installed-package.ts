@@ -45,7 +45,11 @@ export async function installedPackage(): Promise<InstalledPackage> {
     tarball,
     copy,
     opsd: (args, env) =>
-      start(join(folder, 'node_modules/.bin/opsd'), args, { cwd: folder, env: { ...env, PATH, TMPDIR: place } }),
+      start(join(folder, 'node_modules/.bin/opsd'), args, {
+        cwd: folder,
+        // It has its own place for compiled code.
+        env: { NODE_COMPILE_CACHE: '', ...env, PATH, TMPDIR: place },
+      }),
     [Symbol.dispose]: () => rmSync(place, { recursive: true, force: true }),
   };
 }
