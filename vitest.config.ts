@@ -22,7 +22,6 @@ const LONGEST = [
   'response-times',
   'bench',
   'deploy',
-  'pictures',
   'canary-matrix',
   'retrigger-killed',
   'alertmanager-loop',

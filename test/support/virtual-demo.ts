@@ -8,7 +8,7 @@ import { ManualClock } from '#foundation/platform/manual-clock.ts';
 
 const STEP_MS = 250;
 /** Turns of the event loop without a request or response. After them, the next event waits for the clock. */
-const QUIET_TURNS = 30;
+const QUIET_TURNS = 100;
 
 /** As the machine's clock, the time is in whole milliseconds. */
 export class VirtualClock extends ManualClock {

@@ -49,7 +49,7 @@ test('the pictures of the documentation show what the demo shows', async ({ skip
   });
   const address = /^Open (\S+)$/m.exec(output)![1]!;
   const { origin } = new URL(address);
-  const tab = await openTab(chromium!, { isDrawn: isWriting });
+  const tab = await openTab(chromium!, { isDrawn: true });
   await tab.view({ width: 1_300 });
   await tab.send('Emulation.setTimezoneOverride', { timezoneId: 'UTC' });
   await tab.open(address);
