@@ -236,7 +236,7 @@ export class SimPostgres {
       return true;
     }
     connection.send(connection.isOpen ? response : this.#notify(response));
-    // The commit is known before a lease that has ended meanwhile.
+    // The process may learn of the commit before it learns that its lease has ended.
     if (isCommit && strikes('stop after a commit', 0.01)) this.onStop(replicaOf(connection));
     if (batch.bytes.includes('pg_terminate_backend') && messagesOf(response).some(({ type }) => type === 'D')) {
       this.#terminate(connection);
