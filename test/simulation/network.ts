@@ -56,7 +56,7 @@ class SimSocket extends Duplex {
   link = '';
   /** Set if nothing arrives at the other end any more. */
   isCut = false;
-  /** Why its process must not connect. A request is decided on before its connection. */
+  /** Reason why its process must not connect. A request is decided on before its connection. */
   forbidden: object | undefined;
   readonly #isClient: boolean;
   #arrival = 0;

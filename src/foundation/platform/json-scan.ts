@@ -196,7 +196,7 @@ export class JsonScan {
     return this.#parsed(end);
   }
 
-  /** Returns true if a number or a literal cannot go on at this position. */
+  /** Returns true if a number or a literal ends at this position. */
   #ends(at: number): boolean {
     const byte = this.#bytes[at] ?? 0;
     return byte <= SPACE || byte === COMMA || byte === OBJECT + CLOSING || byte === LIST + CLOSING;

@@ -43,7 +43,7 @@ export class Unwritten {
     this.#writing = { conditions: new Map(), queue: new Map() };
   }
 
-  /** Returns true if the store may not have this notification yet. */
+  /** Returns false if the store certainly has this change of the queue. */
   has(queued: QueuedNotification): boolean {
     return this.#queue.has(queued) || this.#writing.queue.has(queued);
   }

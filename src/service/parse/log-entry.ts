@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { MESSAGE_STATES, type InvalidLogRow, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
 import type { WireNames } from '../wire-names.ts';
 import { AT, readLogPage, ROW_FIELDS, rowOf, type LogRow, type TextField } from './log-rows.ts';
-import { labelsFrom, parsePage, type RawPage } from './page.ts';
+import { labelsOf, parsePage, type RawPage } from './page.ts';
 import {
   MalformedAnswer,
   countIn,
@@ -63,7 +63,7 @@ function parseEntry(row: LogRow, names: WireNames): LogEntry {
   const entry: Mutable<LogEntry> = {
     time: present(timeIn(row[AT.time], 'time'), 'time'),
     messageId: present(textIn(row[AT.messageId], 'messageId'), 'messageId'),
-    labels: labelsFrom(row[AT.label], row[AT.labels]),
+    labels: labelsOf(row[AT.label], row[AT.labels]),
   };
   const state = stateOf(row[AT.state]);
   if (state !== undefined) entry.state = state;

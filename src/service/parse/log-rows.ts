@@ -11,7 +11,7 @@ import { notLonger, UnreadableField, type JsonObject } from './reader.ts';
 import { isStoredHeader } from './stored-headers.ts';
 
 const texts = new KnownTexts();
-/** An object with members. What they are is not read. */
+/** An object with members, which are not read. */
 const MEMBERS: unknown = { some: null };
 
 interface ReadPage {

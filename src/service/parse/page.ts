@@ -41,17 +41,7 @@ const NONE: readonly string[] = [];
 const partsOf = memoByText(2_000, (text) => labelsIn([text]));
 
 /** Returns the union of `label` and `labels`. Either may contain several labels separated by commas, with blanks. */
-export function labelsOf({
-  label,
-  labels,
-}: {
-  readonly label?: unknown;
-  readonly labels?: unknown;
-}): readonly string[] {
-  return labelsFrom(label, labels);
-}
-
-export function labelsFrom(label: unknown, labels: unknown): readonly string[] {
+export function labelsOf(label: unknown, labels: unknown): readonly string[] {
   if (label !== undefined && label !== null && typeof label !== 'string') throw new UnreadableField('label: not text');
   const single = label === undefined || label === null || label === '' ? NONE : partsOf(notLonger(label, 'label'));
   if (labels === undefined || labels === null) return single;

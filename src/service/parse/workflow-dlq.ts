@@ -97,7 +97,7 @@ function parseEntry(row: JsonObject, names: WireNames): WorkflowDlqEntry {
     maxRetries: optionalCount(row, 'maxRetries'),
     callerIp: optionalText(row, 'callerIP'),
     fingerprint: fingerprintOf(row),
-    labels: labelsOf(row),
+    labels: labelsOf(row['label'], row['labels']),
     flowControlKey: optionalText(row, 'flowControlKey') ?? headers.flowControlKey,
     failureFunctionState: failureFunctionState(row),
     responseStatus: optionalStatus(row, 'responseStatus'),

@@ -289,7 +289,7 @@ describe('late entries', () => {
     // The density decreases, so that a run sweeps more than one window and the later hours are nearly empty.
     for (let n = 1; n <= 600; n += 1) w.log.entries.push(entry(timeOf(n)));
     for (let n = 0; n < 30; n += 1) w.log.entries.push(entry(6_000_000 + n * 300_000));
-    // Its last entry appears before the one before.
+    // Its last entry appears before the previous one.
     for (const state of ['CREATED', 'ACTIVE', 'ERROR', 'FAILED'] as const) {
       w.log.entries.push(entry(timeOf(599), { messageId: 'failed', state }));
     }
