@@ -99,5 +99,17 @@ test('the axis is monotonic from 0 to 100, and cuts no attempt', () => {
       for (const cut of axis.cuts) expect(busy.some(({ from, to }) => from < cut.to && to > cut.from)).toBe(false);
       if (new Set(places).size > 1) expect([places[0], Math.round(places.at(-1)!)]).toEqual([0, 100]);
     }),
+    {
+      // The sum of a place and its distance to 100 is above 100 by a rounding.
+      examples: [
+        [
+          [
+            { from: 0, length: 5, isWait: false },
+            { from: 57_170, length: 7139, isWait: false },
+            { from: 14_296, length: 1, isWait: false },
+          ],
+        ],
+      ],
+    },
   );
 });
