@@ -87,8 +87,8 @@ export class Leases {
   /** This replica as the database has it. */
   #replica: Member | undefined;
   #connection: LeaseConnection | undefined;
-  /** Monotonic time until which the leases certainly last. */
-  #until = -Infinity;
+  /** Times before the last successful heartbeat was sent. The leases certainly last from then on. */
+  #sent = { monotonic: -Infinity, wall: -Infinity };
   /** Maximum difference of the database's clock to the monotonic one, at the last heartbeat. */
   #offset = Infinity;
   /** Monotonic time until which heartbeats of live replicas may seem expired, because the database's clock jumped. */
@@ -136,13 +136,19 @@ export class Leases {
 
   /** Returns the epoch under which this replica owns an account; undefined if it does not own it. */
   epochOf(account: string): number | undefined {
-    return this.#deps.clock.monotonic() < this.#until ? this.#held.get(account) : undefined;
+    return this.#left() > 0 ? this.#held.get(account) : undefined;
   }
 
   /** Returns true if the lease certainly lasts for `ms` from now: only then may a request of that duration start. */
   outlives(account: string, ms: number): boolean {
     const isHeld = this.#held.has(account) && !this.#stopping.has(account);
-    return isHeld && this.#deps.clock.monotonic() + ms < this.#until;
+    return isHeld && this.#left() > ms;
+  }
+
+  /** Milliseconds for which the leases certainly last. The monotonic clock of a suspended machine stands still. */
+  #left(): number {
+    const { clock, leaseMs } = this.#deps;
+    return leaseMs - Math.max(clock.monotonic() - this.#sent.monotonic, clock.now() - this.#sent.wall);
   }
 
   /** Sends heartbeats from now on. The promise resolves after the first one. */
@@ -156,7 +162,7 @@ export class Leases {
   beat(): Promise<void> {
     this.#turn = this.#turn.then(async () => {
       // A process that was stopped for long has lost its leases, whichever of its timers is first.
-      if (this.#deps.clock.monotonic() >= this.#until + LATE_MS) this.#loseAll('lost');
+      if (this.#left() <= -LATE_MS) this.#loseAll('lost');
       this.#isBeating = true;
       try {
         await this.#exchange();
@@ -236,7 +242,8 @@ export class Leases {
     const { table, clock, name, session, leaseMs } = this.#deps;
     const accounts = this.#deps.accounts();
     // The lease lasts from when the server gets the statement, which is later.
-    let sentAt = clock.monotonic();
+    const times = () => ({ monotonic: clock.monotonic(), wall: clock.now() });
+    let sent = times();
     let now = this.#replica && (await connection.run(table.extend(this.#replica.id, leaseMs)));
     if (now === undefined && this.#replica !== undefined) {
       this.#loseAll('lost');
@@ -247,14 +254,14 @@ export class Leases {
     if (this.#replica === undefined) {
       // Known before the response, which may be lost: otherwise, the row would be a replica that never acts.
       this.#replica = { id: replicaId(name, session, randomBytes(4).toString('hex')), name, accounts };
-      sentAt = clock.monotonic();
+      sent = times();
       now = await connection.run(table.join(this.#replica, leaseMs));
     }
-    this.#compareClocks(now!, sentAt);
+    this.#compareClocks(now!, sent.monotonic);
     if (this.#isDraining) await connection.run(table.drain(this.#replica.id));
-    this.#until = sentAt + leaseMs;
+    this.#sent = sent;
     this.#expiry?.cancel();
-    this.#expiry = clock.after(this.#until - clock.monotonic(), () => this.#expire());
+    this.#expiry = clock.after(this.#left(), () => this.#expire());
     if (this.#replica.accounts !== accounts) {
       await connection.run(table.configure(this.#replica.id, accounts));
       this.#replica = { ...this.#replica, accounts };
@@ -281,7 +288,7 @@ export class Leases {
       this.#survey.set(account, { account, owner: id, epoch, isOwnerAlive: true, target: name });
     }
     // Without enough time left, the next heartbeat takes it again.
-    if (epoch === undefined || this.#deps.clock.monotonic() >= this.#until) return;
+    if (epoch === undefined || this.#left() <= 0) return;
     this.#held.set(account, epoch);
     const before = lease.epoch === 0 ? 'none' : owner === null ? 'handed_over' : 'died';
     onTaken({ account, epoch, before });
@@ -302,7 +309,7 @@ export class Leases {
   }
 
   #expire(): void {
-    const isLate = this.#deps.clock.monotonic() >= this.#until + LATE_MS;
+    const isLate = this.#left() <= -LATE_MS;
     const isUnreachable = this.#isBeating || this.#problem !== undefined;
     this.#loseAll(isUnreachable && !isLate ? 'unreachable' : 'lost');
   }

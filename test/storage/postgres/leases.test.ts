@@ -231,6 +231,20 @@ describe.each(SERVERS)('%s', (server) => {
     expect(one.leases.problem).toBeUndefined();
   });
 
+  test('a machine that was suspended has no lease until the next heartbeat', async () => {
+    const clock = new ManualClock(Date.UTC(2026, 10, 20));
+    const leases = leasesOn(await migratedUrl(server), clock, LEASE_MS);
+    onTestFinished(() => leases.stop());
+    await leases.beat();
+    // The monotonic clock stands still.
+    clock.jump(LEASE_MS - 1);
+    expect([leases.outlives('production', 0), leases.outlives('production', 1)]).toEqual([true, false]);
+    clock.jump(1);
+    expect([leases.epochOf('production'), leases.outlives('production', 0)]).toEqual([undefined, false]);
+    await leases.beat();
+    expect(leases.epochOf('production')).toBe(1);
+  });
+
   test.each([
     ['first', 0.75],
     ['next', 0.5],
