@@ -16,7 +16,7 @@ import { POLICIES } from './policies.ts';
 import type { Receiver } from './receiver.ts';
 import * as repairs from './repairs.ts';
 import type { SimService } from './service.ts';
-import type { Books, Subject } from './subject.ts';
+import type { Books, Forbidden, Subject } from './subject.ts';
 import { none, Violation } from './violation.ts';
 import { observeWith } from './wire.ts';
 
@@ -60,6 +60,8 @@ export class Checks {
   readonly #receiver: Receiver;
   readonly #figures: Figures;
   readonly #alerts: Alerts;
+  /** Conditions whose end the receiver is not notified of. */
+  readonly #snoozed = new Set<string>();
   #counted: ReadonlyMap<string, number> = new Map();
 
   constructor(loop: Loop, { service, receiver, alerts }: CheckedOf) {
@@ -73,15 +75,19 @@ export class Checks {
   /** Checks a log line of the daemon. */
   heard({ msg, ...fields }: LogLine): void {
     if (DEFECTS.includes(msg)) this.#fail(new Violation('no step of the daemon fails', { msg, ...fields }));
+    if (msg === 'condition snoozed') this.#snoozed.add(String(fields['key']));
+    if (msg === 'condition active') this.#snoozed.delete(String(fields['key']));
   }
 
   /** Checks each write before it is sent, and scrapes from time to time. */
   watch(subject: Subject, operator: Operator): void {
     const forbids = (owner: Process) => (subject.owns(owner) ? subject.forbids(owner) : undefined);
-    const sees = (owner: Process, head: string, forbidden: object | undefined): void => {
+    const sees = (owner: Process, head: string, forbidden: Forbidden | undefined): void => {
       if (!subject.owns(owner)) return;
-      if (forbidden !== undefined) this.#fail(new Violation('only the owner of an account acts on it', forbidden));
-      if (head.startsWith('GET ')) return;
+      const isRead = head.startsWith('GET ');
+      if (forbidden !== undefined && !(isRead && forbidden.mayRead))
+        this.#fail(new Violation('only the owner of an account acts on it', forbidden));
+      if (isRead) return;
       const { hasPaused } = operator;
       subject.whenCommitted(() => {
         try {
@@ -133,7 +139,7 @@ export class Checks {
       .map(({ record }) => JSON.parse(String(record)) as KeptNotification);
     const active = new Set(kept.filter(({ endedAt, isUntold }) => endedAt === undefined && !isUntold).map(keyOf));
     const firing = [...this.#receiver.last].filter(([, status]) => status === 'firing').map(([key]) => key);
-    const unresolved = firing.filter((key) => !active.has(key));
+    const unresolved = firing.filter((key) => !active.has(key) && !this.#snoozed.has(key));
     if (unresolved.length > 0) return new Violation('every condition is resolved at its receiver', unresolved);
     const untold = [...active].filter((key) => this.#receiver.last.get(key) !== 'firing');
     return untold.length > 0 ? new Violation('every active condition is known to its receiver', untold) : undefined;

@@ -20,6 +20,8 @@ export class Process {
   stoppedUntil = 0;
   /** True if its timers run after the bytes that arrived while it was stopped. */
   isSlowToWake = false;
+  /** Milliseconds that its monotonic clock has missed, with its machine suspended. Its timers are as late. */
+  suspended = 0;
   /** Ends the process at this moment; undefined if it never ends. */
   crash: ((where: string) => void) | undefined;
   /** Offset of its wall clock, in milliseconds. */
@@ -86,8 +88,14 @@ export class Loop {
     // A thousandth of a millisecond decides about equal times.
     const due = this.time + Math.max(0, ms) + this.#order() / 1_000;
     let timer: Timer;
+    let { suspended } = owner;
     const begin = (): void => {
       if (!owner.alive) return;
+      if (what === 'timer' && owner.suspended > suspended) {
+        timer = this.#queue.add(due + owner.suspended - suspended, begin);
+        suspended = owner.suspended;
+        return;
+      }
       if (owner.stoppedUntil > this.time) {
         // The queue keeps the order of equal times.
         timer = this.#queue.add(owner.stoppedUntil + (owner.isSlowToWake && what === 'timer' ? 0.001 : 0), begin);
@@ -146,7 +154,7 @@ export class Loop {
   clockOf(owner: Process): Clock {
     return {
       now: () => Math.floor(EPOCH + this.time + owner.offset),
-      monotonic: () => this.time,
+      monotonic: () => this.time - owner.suspended,
       after: (ms, run) => this.after(ms, owner, 'timer', run),
     };
   }

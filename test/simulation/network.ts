@@ -7,6 +7,7 @@ import { Duplex } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import type { Timer } from '#foundation/platform/clock.ts';
 import { firstLine, latency, observer } from './wire.ts';
+import type { Forbidden } from './subject.ts';
 import { presentLoop, runAs, WORLD, type Loop, type Process } from './loop.ts';
 
 export interface ConnectOptions {
@@ -57,7 +58,7 @@ class SimSocket extends Duplex {
   /** Set if nothing arrives at the other end any more. */
   isCut = false;
   /** Reason why its process must not connect. A request is decided on before its connection. */
-  forbidden: object | undefined;
+  forbidden: Forbidden | undefined;
   readonly #isClient: boolean;
   #arrival = 0;
   #idle: Timer | undefined;

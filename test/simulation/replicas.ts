@@ -6,7 +6,7 @@ import { balance } from './destinations.ts';
 import { WORLD, type Loop, type Process } from './loop.ts';
 import type { SimPostgres } from './postgres/server.ts';
 import type { SimService } from './service.ts';
-import type { Subject } from './subject.ts';
+import type { Forbidden, Subject } from './subject.ts';
 import { Violation } from './violation.ts';
 
 const MINUTE = 60_000;
@@ -16,10 +16,12 @@ const FIRST_HOOKS_PORT = 8_091;
 const LONGEST_MS = 90_000;
 /** Maximum duration of a stop after a commit: another replica may take the account. */
 const LONGEST_STOP_MS = 4 * MINUTE;
+/** Time after a clock was wrong until each replica knows again what it owns: a lease and a heartbeat. */
+const UNSTEADY_MS = 70_000;
 /** Maximum offset of the database's clock, which is longer than a lease. */
 const LONGEST_STEP_MS = 4 * MINUTE;
 /** Time after the last fault in which a start may still meet a connection that does not respond. */
-const CALM_MS = 2 * MINUTE;
+const CALM_MS = 4 * MINUTE;
 
 interface Owner {
   readonly metrics: Exposition;
@@ -43,6 +45,8 @@ export class Replicas implements Subject {
   readonly #stopped = new Set<SimDaemon>();
   /** Time from which on a start must not fail. */
   #calm = 0;
+  /** Time until which a replica may believe that it owns an account of another one, because a clock was wrong. */
+  #unsteadyUntil = 0;
 
   constructor({ loop, folder, service, receiver, postgres, onLine }: Scene) {
     this.#loop = loop;
@@ -66,7 +70,7 @@ export class Replicas implements Subject {
     balance(loop, () => FIRST_HOOKS_PORT + this.daemons.indexOf(this.#any()));
     postgres.onStop = (replica) => {
       const daemon = this.daemons.find(({ label }) => label === replica);
-      if (daemon !== undefined) this.#suspend(daemon, loop.faults.below(LONGEST_STOP_MS));
+      if (daemon !== undefined) this.#stop(daemon, loop.faults.below(LONGEST_STOP_MS));
     };
   }
 
@@ -87,10 +91,11 @@ export class Replicas implements Subject {
     return this.daemons.some((daemon) => daemon.process === process);
   }
 
-  forbids({ label }: Process): object | undefined {
+  forbids({ label }: Process): Forbidden | undefined {
     if (!this.#postgres.isIdle) return undefined;
     const owner = this.books.prepare('SELECT owner, epoch FROM leases WHERE account = ?').get('production');
-    return String(owner?.['owner']).startsWith(`${label}/`) ? undefined : { label, ...owner };
+    const isOwner = String(owner?.['owner']).startsWith(`${label}/`);
+    return isOwner ? undefined : { label, ...owner, mayRead: this.#loop.time < this.#unsteadyUntil };
   }
 
   /** Returns the metrics of the owner. @throws {Error} if there is none */
@@ -136,19 +141,20 @@ export class Replicas implements Subject {
     const strikes = (kind: string, likelihood: number): boolean => faults.strikes(kind, likelihood);
     const postgres = this.#postgres;
     if (strikes('crash', 0.02)) this.crash('at any step');
-    if (strikes('stop of a process', 0.02)) this.#suspend(this.#any(), faults.below(LONGEST_MS));
+    if (strikes('stop of a process', 0.02)) this.#stop(this.#any(), faults.below(LONGEST_MS));
+    if (strikes('suspended machine', 0.02)) this.#suspend(this.#any(), faults.below(LONGEST_STOP_MS));
     if (strikes('database stalls', 0.01)) postgres.stall(faults.below(LONGEST_MS));
     if (strikes('database restarts', 0.01)) postgres.restart(faults.below(LONGEST_MS));
     if (strikes('database apart', 0.02)) postgres.part(this.#any().label, faults.below(LONGEST_MS));
-    if (strikes('database clock step', 0.01)) postgres.step(faults.below(LONGEST_STEP_MS));
+    if (strikes('database clock step', 0.01)) this.#step(faults.below(LONGEST_STEP_MS));
     if (strikes('scale', 0.03)) this.#scale(this.#any());
   }
 
-  /** Ends all faults. Every replica runs afterwards. */
+  /** Ends all faults. Every replica runs within minutes. */
   rest(): void {
     this.#postgres.heal();
+    this.#step(0);
     this.#calm = this.#loop.time + CALM_MS;
-    for (const { process } of this.daemons) process.stoppedUntil = 0;
     for (const daemon of this.#stopped) this.#restart(daemon);
   }
 
@@ -162,10 +168,24 @@ export class Replicas implements Subject {
   }
 
   /** Stops a process as SIGSTOP does, or a long collection of garbage. */
-  #suspend({ label, process }: SimDaemon, ms: number): void {
+  #stop({ label, process }: SimDaemon, ms: number): void {
     this.#loop.note(WORLD, `${label} stops for ${ms} ms`);
     process.stoppedUntil = this.#loop.time + ms;
     process.isSlowToWake = ms % 2 === 0;
+  }
+
+  /** Suspends the machine of a replica, as hosts do to move it: its lease seems to last. */
+  #suspend(daemon: SimDaemon, ms: number): void {
+    this.#loop.note(WORLD, `the machine of ${daemon.label} is suspended`);
+    this.#stop(daemon, ms);
+    daemon.process.suspended += ms;
+    this.#unsteadyUntil = Math.max(this.#unsteadyUntil, daemon.process.stoppedUntil + UNSTEADY_MS);
+  }
+
+  /** Moves the database's clock. Leases may end early or late. */
+  #step(ms: number): void {
+    this.#postgres.step(ms);
+    this.#unsteadyUntil = Math.max(this.#unsteadyUntil, this.#loop.time + UNSTEADY_MS);
   }
 
   /** Ends a replica as SIGTERM does, and starts it again some minutes later. */
@@ -187,7 +207,7 @@ export class Replicas implements Subject {
       if (daemon.process !== before) return;
       const { faults } = this.#loop;
       // A replica that has just joined does not know of the step.
-      if (faults.strikes('database clock step at a start', 0.5)) this.#postgres.step(faults.below(LONGEST_STEP_MS));
+      if (faults.strikes('database clock step at a start', 0.5)) this.#step(faults.below(LONGEST_STEP_MS));
       daemon.start();
     });
   }

@@ -11,13 +11,20 @@ export type Books = Pick<DatabaseSync, 'isTransaction'> & {
   };
 };
 
+/** Why a process must not send a request to the service. */
+export interface Forbidden {
+  readonly label: string;
+  /** True if it may read. A write needs an intent, which the database accepts from the owner alone. */
+  readonly mayRead: boolean;
+}
+
 export interface Subject {
   readonly books: Books;
   /** Calls back at once, or when the store shows only what is committed. */
   whenCommitted(work: () => void): void;
   owns(process: Process): boolean;
   /** Returns why the process must not send a request to the service; undefined if it may. */
-  forbids(process: Process): object | undefined;
+  forbids(process: Process): Forbidden | undefined;
   /** @returns the metrics, and true if the same process still runs */
   scrape(by: Process): Promise<{ readonly metrics: Exposition; readonly isPresent: boolean }>;
 }

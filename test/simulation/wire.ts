@@ -1,16 +1,17 @@
 /** Latencies of the network, and observers of what it carries. */
 import { presentLoop, type Loop, type Process } from './loop.ts';
+import type { Forbidden } from './subject.ts';
 
 interface Observer {
   /** Returns why the process must not send a request to the service; undefined if it may. */
-  forbids(owner: Process): object | undefined;
+  forbids(owner: Process): Forbidden | undefined;
   /**
    * Called for each request to the service, when its process sends it.
    *
    * @param head request line and headers
    * @param forbidden why it must not; for the first request of a connection, why it must not connect
    */
-  sees(owner: Process, head: string, forbidden: object | undefined): void;
+  sees(owner: Process, head: string, forbidden: Forbidden | undefined): void;
 }
 
 const observers = new WeakMap<Loop, Observer>();

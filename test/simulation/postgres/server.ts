@@ -109,12 +109,11 @@ export class SimPostgres {
     for (const connection of this.#connections) if (replicaOf(connection) === replica) connection.isCut = true;
   }
 
-  /** Ends all faults. */
+  /** Ends all faults but those of its clock. */
   heal(): void {
     this.#stalledUntil = 0;
     this.#unavailableUntil = 0;
     this.#apart.clear();
-    this.step(0);
   }
 
   step(ms: number): void {
