@@ -57,6 +57,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts', 'emulator/test/**/*.test.ts'],
           exclude: ['test/system/**', 'test/soak/**'],
+          setupFiles: ['test/support/property-seed.ts'],
           unstubEnvs: true,
           testTimeout: HANGS_MS,
           hookTimeout: HANGS_MS,
