@@ -214,4 +214,11 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
     from: "if (current.get(account) === epoch && isOfTimeline(epoch, String(row['timeline']))) continue;",
     to: 'if (epoch > 0) continue;',
   },
+  'ended-forgotten': {
+    breaks: 'messages are forgotten while a sweep may find their entries',
+    within: 22,
+    file: 'src/observe/collectors/logs.ts',
+    from: 'store.expired(account, kept + readAgainMs(settings), EXPIRED_AT_ONCE)',
+    to: 'store.expired(account, surely, EXPIRED_AT_ONCE)',
+  },
 };

@@ -6,4 +6,6 @@ export const SEEDS = [
   { seed: 4, minutes: 90, store: 'sqlite' },
   // A failed run of a prune reported its pages instead of the deleted messages.
   { seed: 5, minutes: 60 },
+  // A message was forgotten before a sweep found its last entry, which counted it as in flight again.
+  { seed: 22, minutes: 90, store: 'sqlite' },
 ] as const;
