@@ -54,7 +54,12 @@ export function startNotifications(
   const { config, options, events, storage, stored, unsaved } = deps;
   const { clock } = options;
   const store = storage.notifications;
-  const replica = storage.replica && { name: storage.replica.name, isLeader: storage.replica.isLeader() };
+  const shared = storage.replica;
+  const replica = shared && {
+    name: shared.name,
+    isLeader: shared.isLeader(),
+    owns: (account: string) => shared.owns(account),
+  };
   const settings = config.notifications;
   const notifier = createNotifier({ settings, store, stored, unsaved, clock, events, replica });
   parts.ending('notifications', 2_000, async () => notifier[Symbol.asyncDispose]());

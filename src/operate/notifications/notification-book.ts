@@ -34,8 +34,11 @@ export interface NotificationBookOptions {
   receiverOf(notification: Notification): string | undefined;
   /** True keeps resolved conditions until `forget`. */
   readonly keepsEnded: boolean;
-  /** True if another replica may own an account next. It can only resolve conditions that were saved. */
-  readonly isShared?: boolean;
+  /**
+   * Returns true if this replica owns the account now. Another one may own it next: it sends what is in the store, and can
+   * only resolve conditions that were saved. Absent if there are no replicas.
+   */
+  readonly owns?: ((account: string) => boolean) | undefined;
   /** Milliseconds that a condition of severity `info` lasts before its notification. */
   readonly infoAfterMs: number;
 }
@@ -195,10 +198,17 @@ export class NotificationBook {
 
   /** Returns the oldest notification; if it waits for a write that failed, the oldest one that may be sent. */
   next(receiver: string): QueuedNotification | undefined {
-    const mayBeSent = (queued: QueuedNotification): boolean =>
-      !this.#options.isShared || queued.kept.notification.account === undefined || !this.#unwritten.has(queued);
-    const waiting = this.#queues.get(receiver) ?? [];
-    return (this.#hasFailed ? waiting : waiting.slice(0, 1)).find(mayBeSent);
+    const { owns } = this.#options;
+    const queued = this.#queues.get(receiver) ?? [];
+    if (owns === undefined) return queued[0];
+    const accountOf = ({ kept }: QueuedNotification): string | undefined => kept.notification.account;
+    const own = queued.filter((one) => accountOf(one) === undefined || owns(accountOf(one)!));
+    const waiting = this.#hasFailed ? own : own.slice(0, 1);
+    return waiting.find((one) => accountOf(one) === undefined || !this.#unwritten.has(one));
+  }
+
+  hasQueued(receiver: string): boolean {
+    return (this.#queues.get(receiver)?.length ?? 0) > 0;
   }
 
   /** Removes a notification that was delivered or never will be. */

@@ -54,7 +54,7 @@ export function createNotifier({ settings, store, stored, unsaved, clock, events
     receivers: [...webhooks.keys()],
     events,
     keepsEnded: alertmanager !== undefined,
-    isShared: replica !== undefined,
+    owns: replica && ((account) => replica.owns(account)),
     infoAfterMs: settings.infoAfter,
     receiverOf: ({ owner }) => [`webhook/${owner}`, 'webhook'].find((name) => webhooks.has(name)),
   });

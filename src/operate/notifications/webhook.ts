@@ -13,6 +13,8 @@ import { deliver, type Receiver } from './receiver.ts';
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 300_000;
 const IDLE_MS = 3_600_000;
+/** Time after which a notification is tried again that waits for its account or for the store. */
+const HELD_MS = 5_000;
 /** Maximum age of a notification: older ones would only confuse. */
 const MAX_AGE_MS = 86_400_000;
 
@@ -34,7 +36,7 @@ export async function sendToWebhook(options: SenderOptions): Promise<never> {
   for (;;) {
     const queued = book.next(receiver.name);
     if (queued === undefined) {
-      await bell.wait(IDLE_MS, signal);
+      await bell.wait(book.hasQueued(receiver.name) ? HELD_MS : IDLE_MS, signal);
       continue;
     }
     const isTooOld = clock.now() - queued.kept.notification.at > MAX_AGE_MS;

@@ -32,7 +32,7 @@ async function replicaWorld(store: TestStore) {
       stored: await stored.load(),
       clock,
       events,
-      replica: { name, isLeader: scope.others !== undefined },
+      replica: { name, isLeader: scope.others !== undefined, owns: () => true },
     });
     const conditions = new Conditions({ clock, events });
     conditions.restore(notifier.activeConditions().map(({ at, isResolved: _is, ...told }) => ({ ...told, since: at })));

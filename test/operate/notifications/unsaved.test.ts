@@ -8,7 +8,7 @@ import { httpSink } from '../../support/http-sink.ts';
 import { until } from '../../support/until.ts';
 import { notificationWorld } from './world.ts';
 
-const REPLICA: NotifyingReplica = { name: 'one', isLeader: false };
+const REPLICA: NotifyingReplica = { name: 'one', isLeader: false, owns: () => true };
 
 async function world(replica?: NotifyingReplica) {
   const own = notificationWorld();
@@ -38,7 +38,7 @@ async function world(replica?: NotifyingReplica) {
     await until({ what: `${count} notifications` }, () => different().length >= count || undefined);
     return different();
   };
-  return { ...own, start, sent, unsaved };
+  return { ...own, start, sent, unsaved, sink };
 }
 
 test.each([
@@ -118,4 +118,23 @@ test('without replicas, a condition of an account does not wait for the store', 
   broken.isBroken = true;
   tell({ key: 'held/resume-billing' });
   expect(await sent(1)).toEqual(['firing held/resume-billing']);
+});
+
+test('a replica that has lost an account sends nothing more about it', async () => {
+  const lost = new Set<string>();
+  const { start, sent, tell, turn, clock, sink } = await world({ ...REPLICA, owns: (account) => !lost.has(account) });
+  await start();
+  tell({ key: 'held/resume-billing' });
+  expect(await sent(1)).toEqual(['firing held/resume-billing']);
+  lost.add('production');
+  tell({ key: 'held/resume-billing', isResolved: true });
+  tell({ key: 'store', account: undefined });
+  await turn();
+  expect(await sent(2)).toEqual(['firing held/resume-billing', 'firing store/one']);
+  await clock.advance(5_000);
+  expect(sink.requests).toHaveLength(2);
+  // The account is back before its work has stopped.
+  lost.clear();
+  await clock.advance(5_000);
+  expect(await sent(3)).toEqual(['firing held/resume-billing', 'firing store/one', 'resolved held/resume-billing']);
 });
