@@ -15,6 +15,8 @@ export interface ConfigOf {
   readonly receiver: string;
   readonly signingKey: string;
   readonly random: Random;
+  /** Canaries of the account; absent in most histories. */
+  readonly canaries?: string | undefined;
   /** Store and addresses of a replica; by default, those of a single daemon on SQLite. */
   readonly place?: Place;
 }
@@ -37,7 +39,7 @@ export interface Edit {
 }
 
 export function configOf(of: ConfigOf, edit: Edit = {}): string {
-  const { service, receiver, signingKey, random, place = SINGLE } = of;
+  const { service, receiver, signingKey, random, canaries, place = SINGLE } = of;
   const every = (): string => EVERY[Math.floor(random() * EVERY.length)]!;
   const policies = Object.keys(POLICIES)
     .filter((name) => name !== edit.without)
@@ -52,7 +54,7 @@ accounts:
     managementApi: { url: "${service}", accountId: ${ACCOUNT}, username: user, password: password }
     budget: { knownUsd: ${BUDGET.knownUsd}, assertedOn: 2026-11-20 }
     deadLetters: { bodies: { keyFile: ${KEY_FILE} } }
-    collectors:
+${canaries === undefined ? '' : `    canaries: ${canaries}\n`}    collectors:
       logs: { every: ${every()}, lag: 5s }
       workflowDlq: { every: ${every()}, full: 10m }
       accountStats: { every: 10m }
@@ -60,7 +62,7 @@ accounts:
 notifications: { webhook: { url: "${receiver}/room" } }
 hooks:
   listen: 127.0.0.1:${place.hooksPort}
-  alertmanager: { opsd: { token: ${ALERT_TOKEN} } }
+${canaries === undefined ? '' : `  publicUrl: "http://${HOOKS}"\n`}  alertmanager: { opsd: { token: ${ALERT_TOKEN} } }
   callbacks: { production: { token: ${HOOK_TOKEN}, signingKeys: "${signingKey}", url: "http://${HOOKS}/hooks/callbacks/production" } }
 policies:
 ${policies.join('\n')}

@@ -15,13 +15,6 @@ export function setDestinations(loop: Loop, answer: (url: URL) => Answer): void 
   answers.set(loop, answer);
 }
 
-const balancers = new WeakMap<Loop, () => number>();
-
-/** Sets the port that gets the next request to the hooks of the daemon. */
-export function balance(loop: Loop, port: () => number): void {
-  balancers.set(loop, port);
-}
-
 /** Responds to a delivery of the service. */
 export async function answerDelivery(options: Dispatcher.RequestOptions): Promise<object> {
   const { origin, path, method } = options;
@@ -31,7 +24,7 @@ export async function answerDelivery(options: Dispatcher.RequestOptions): Promis
   if (url.hostname === '127.0.0.1') {
     const named = Object.fromEntries(headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1]!]] : [])));
     const { status, text } = await exchange(currentProcess(), {
-      url: `http://127.0.0.1:${balancers.get(presentLoop())?.() ?? url.port}`,
+      url: url.origin,
       path,
       method,
       headers: named,

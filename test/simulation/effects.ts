@@ -22,7 +22,7 @@ export function checkIntent(db: Books, sent: Pick<Sent, 'method' | 'path' | 'hea
   const line = `${sent.method} ${sent.path}`;
   if (db.isTransaction) throw new Violation('no effect without a durable intent', `${line} within a transaction`);
   const form = formOf(sent);
-  if (form === 'of an operator') return;
+  if (form === 'of no policy') return;
   const acts = db.prepare(`${ACTS} WHERE active = 1 AND action = ?`).all(form.action).map(actOf);
   const open = new Set(acts.filter(({ outcome }) => !FINAL.has(outcome ?? '')).map(form.keyOfAct));
   const keys = form.keysOf(sent);
@@ -48,7 +48,7 @@ function wasDelivered(db: Books, dlqId: string): boolean {
 export function checkEffects(sent: readonly Sent[], db: Books): void {
   const acts = db.prepare(`${ACTS} ORDER BY id`).all().map(actOf);
   for (const [form, requests] of Map.groupBy(sent, formOf)) {
-    if (form === 'of an operator') continue;
+    if (form === 'of no policy') continue;
     const own = acts.filter(({ action }) => action === form.action);
     const isRepublished = (id: string): boolean => form.action === 'message-dlq.delete' && wasDelivered(db, id);
     checkKeys(
@@ -95,7 +95,7 @@ function checkCaps(sent: readonly Sent[], acts: readonly Act[]): void {
   const seen = new Set<Act>();
   for (const one of sent.filter(isDone)) {
     const form = formOf(one);
-    if (form === 'of an operator' || form.isShared === true) continue;
+    if (form === 'of no policy' || form.isShared === true) continue;
     const [key] = form.keysOf(one);
     const act = acts.find((its) => its.active === 1 && its.action === form.action && form.keyOfAct(its) === key);
     if (act === undefined || seen.has(act)) continue;

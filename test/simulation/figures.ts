@@ -8,6 +8,9 @@ import { Violation } from './violation.ts';
 const STATISTICS =
   /^msgsvc_account_(used_messages|used_workflow_messages|bandwidth_bytes|messages|workflow_messages)_total$/;
 
+/** Duration that a point counts, from its time on. */
+const POINT_MS = 60_000;
+
 export class Figures {
   readonly #service: SimService;
   readonly #facts: Fact[] = [];
@@ -29,7 +32,7 @@ export class Figures {
     const newest = Math.max(...metrics.all('opsd_stats_point_timestamp_seconds').map(({ value }) => value)) * 1_000;
     const figures = {
       counted: Object.fromEntries(counted),
-      truth: totals(this.#facts.filter(({ at }) => at < newest)),
+      truth: totals(this.#facts.filter(({ at }) => at < newest + POINT_MS)),
     };
     if (isDeepStrictEqual(figures.counted, figures.truth)) return undefined;
     return new Violation('the statistics equal the truth', figures);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Random } from '#foundation/platform/random.ts';
 import { Alerts } from './alerts.ts';
+import { canariesOf } from './canaries.ts';
 import { SimDaemon, type LogLine } from './daemon.ts';
 import { calm, decideAtTimes, direct, type Cast } from './director.ts';
 import { Edits } from './edits.ts';
@@ -106,7 +107,9 @@ async function live(loop: Loop, folder: string, options: HistoryOptions): Promis
   const daemon = new SimDaemon(loop, folder, onLine);
   const signingKey = service.emulator.signingKeys(ACCOUNT).current;
   const random = loop.random('history');
-  const edits = new Edits(loop, daemon, { service: service.emulator.url, receiver: receiver.url, signingKey, random });
+  const canaries = canariesOf(loop);
+  const of = { service: service.emulator.url, receiver: receiver.url, signingKey, random, canaries };
+  const edits = new Edits(loop, daemon, of);
   const rotations = new Rotations(loop, service, daemon);
   const cast = { ...world, daemon, operator: new Operator(loop, daemon), edits, rotations };
   startSecond(loop, daemon, minutes);

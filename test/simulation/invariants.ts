@@ -5,6 +5,7 @@ import type { KeptNotification } from '#operate/notifications/notification-store
 import { serviceCounts, type Exposition } from '../support/exposition.ts';
 import { logTruth, toldByMetrics, type LogTruth } from '../support/log-truth.ts';
 import { checkAudit } from './audit.ts';
+import { Canaries } from './canaries.ts';
 import type { LogLine, SimDaemon } from './daemon.ts';
 import type { Alerts } from './alerts.ts';
 import { checkEffects, checkIntent } from './effects.ts';
@@ -16,15 +17,18 @@ import { POLICIES } from './policies.ts';
 import type { Receiver } from './receiver.ts';
 import * as repairs from './repairs.ts';
 import type { SimService } from './service.ts';
-import type { Books, Forbidden, Subject } from './subject.ts';
+import type { Books, Subject } from './subject.ts';
 import { none, Violation } from './violation.ts';
-import { observeWith } from './wire.ts';
+import { observeWith, type Beginning } from './wire.ts';
 
 const MINUTE = 60_000;
 /** Interval of the scrapes. */
 const SCRAPE_MS = 5 * MINUTE;
 /** Maximum time between two runs of a policy or collector at rest. */
 const LONGEST_EVERY_MS = 31 * MINUTE;
+
+/** Maximum age of the end of the counted log at rest. */
+const LONGEST_UNREAD_MS = 7 * MINUTE;
 
 /** Maximum time from an intent to its last outcome at rest. */
 const LONGEST_SETTLE_MS = 25 * MINUTE;
@@ -67,6 +71,7 @@ export class Checks {
   readonly #alerts: Alerts;
   /** Conditions whose end the receiver is not notified of. */
   readonly #snoozed = new Set<string>();
+  readonly #canaries: Canaries;
   #counted: ReadonlyMap<string, number> = new Map();
 
   constructor(loop: Loop, { service, receiver, alerts }: CheckedOf) {
@@ -75,6 +80,7 @@ export class Checks {
     this.#service = service;
     this.#alerts = alerts;
     this.#figures = new Figures(service);
+    this.#canaries = new Canaries(loop, service);
   }
 
   /** Checks a log line of the daemon. */
@@ -87,20 +93,15 @@ export class Checks {
   /** Checks each write before it is sent, and scrapes from time to time. */
   watch(subject: Subject, operator: Operator): void {
     const forbids = (owner: Process) => (subject.owns(owner) ? subject.forbids(owner) : undefined);
-    const sees = (owner: Process, head: string, forbidden: Forbidden | undefined): void => {
+    const sees = (owner: Process, head: string, { forbidden, at }: Beginning): void => {
       if (!subject.owns(owner)) return;
       const isRead = head.startsWith('GET ');
       if (forbidden !== undefined && !(isRead && forbidden.mayRead))
         this.#fail(new Violation('only the owner of an account acts on it', forbidden));
       if (isRead) return;
-      const { hasPaused } = operator;
-      subject.whenCommitted(() => {
-        try {
-          this.#sends(subject.books, requestOf(head), hasPaused);
-        } catch (error) {
-          this.#fail(error);
-        }
-      });
+      // The request in progress is still sent.
+      const isPaused = operator.pausedAt < at;
+      this.#whenCommitted(subject, () => this.#sends(subject.books, requestOf(head), isPaused));
     };
     observeWith(this.#loop, { forbids, sees });
     this.#scrapeLater(subject);
@@ -110,7 +111,12 @@ export class Checks {
   async atRest(subject: Subject): Promise<void> {
     const metrics = await this.#scrape(subject);
     const rows = (sql: string, ...values: readonly number[]) => subject.books.prepare(sql).all(...values);
-    none('every notification is delivered', rows('SELECT receiver, record FROM notification_queue'));
+    // One of this moment is on its way.
+    const queued = rows('SELECT receiver, record FROM notification_queue').filter(({ record }) => {
+      const { notification } = JSON.parse(String(record)) as KeptNotification;
+      return notification.at < EPOCH + this.#loop.time - MINUTE;
+    });
+    none('every notification is delivered', queued);
     const settled = EPOCH + this.#loop.time - LONGEST_SETTLE_MS;
     const open = 'SELECT id, action, target, at FROM intents WHERE at < ? AND id IN (SELECT intent_id FROM unsettled)';
     none('every outcome is determined', rows(open, settled));
@@ -134,6 +140,7 @@ export class Checks {
       .all('opsd_collector_last_success_timestamp_seconds')
       .filter(({ value }) => value * 1_000 < since);
     none('every collector continues to read', stale);
+    this.#canaries.atRest(subject.books, metrics);
   }
 
   /** Compares what the receiver knows with the active conditions. @returns the difference, if there is one */
@@ -152,8 +159,11 @@ export class Checks {
 
   /** Compares the metrics with the service's own figures. @returns the difference, if there is one */
   async counters(subject: Subject): Promise<Violation | undefined> {
-    const truth = logTruth(await this.#service.logRows());
     const metrics = await this.#scrape(subject);
+    const counted = 1_000 * (metrics.value('opsd_log_watermark_timestamp_seconds') ?? 0);
+    if (counted < EPOCH + this.#loop.time - LONGEST_UNREAD_MS) return new Violation('the log is read', { counted });
+    // Canaries are sent until the end.
+    const truth = logTruth((await this.#service.logRows()).filter(({ time }) => time <= counted));
     const told = toldByMetrics(metrics);
     const isUnsure = subject.books.prepare(UNSURE).all().length > 0;
     for (const part of ['counters', 'inFlight', ...(isUnsure ? [] : (['histograms'] as const))] as const) {
@@ -181,15 +191,28 @@ export class Checks {
     repairs.checkBodies(books);
     repairs.checkApprovals(books);
     this.#alerts.check(books);
+    this.#canaries.check(books);
   }
 
-  #sends(books: Books, sent: Request, hasPaused: boolean): void {
+  #sends(books: Books, sent: Request, isPaused: boolean): void {
+    this.#canaries.sends(books, sent);
     const form = formOf(sent);
-    if (form === 'of an operator') return;
-    none('nothing is sent during a pause', hasPaused ? [sent.path] : []);
+    if (form === 'of no policy') return;
+    none('nothing is sent during a pause', isPaused ? [sent.path] : []);
     checkIntent(books, sent);
     if (form.action !== 'message-dlq.delete') return;
     for (const id of form.keysOf(sent)) repairs.checkDelete(this.#service, books, id);
+  }
+
+  /** Checks the store once it shows only what is committed. */
+  #whenCommitted(subject: Subject, check: () => void): void {
+    subject.whenCommitted(() => {
+      try {
+        check();
+      } catch (error) {
+        this.#fail(error);
+      }
+    });
   }
 
   #fail(error: unknown): void {
@@ -209,7 +232,10 @@ export class Checks {
 
   async #scrape(subject: Subject): Promise<Exposition> {
     const { metrics, isPresent } = await subject.scrape(this.#prometheus);
-    if (isPresent) this.#counted = grown(this.#counted, metrics);
+    if (isPresent) {
+      this.#counted = grown(this.#counted, metrics);
+      this.#whenCommitted(subject, () => this.#canaries.look(subject.books));
+    }
     return metrics;
   }
 }
@@ -226,7 +252,8 @@ function difference(told: Told, truth: Told): object {
 
 /** Returns the counts about the service, by series. */
 function grown(before: ReadonlyMap<string, number>, metrics: Exposition): ReadonlyMap<string, number> {
-  const now = serviceCounts(metrics);
+  // Those of canaries begin anew with the process.
+  const now = new Map([...serviceCounts(metrics)].filter(([series]) => !series.startsWith('msgsvc_canary_')));
   const lost = [...before].filter(([series, value]) => !((now.get(series) ?? -1) >= value - 1e-9));
   none(
     'no counter decreases',

@@ -6,8 +6,7 @@ import type { Server } from 'node:net';
 import { Duplex } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import type { Timer } from '#foundation/platform/clock.ts';
-import { firstLine, latency, observer } from './wire.ts';
-import type { Forbidden } from './subject.ts';
+import { balanced, beginning, firstLine, latency, observer, type Beginning } from './wire.ts';
 import { presentLoop, runAs, WORLD, type Loop, type Process } from './loop.ts';
 
 export interface ConnectOptions {
@@ -57,8 +56,8 @@ class SimSocket extends Duplex {
   link = '';
   /** Set if nothing arrives at the other end any more. */
   isCut = false;
-  /** Reason why its process must not connect. A request is decided on before its connection. */
-  forbidden: Forbidden | undefined;
+  /** Beginning of the first request, which is decided on before its connection. */
+  begun: Beginning | undefined;
   readonly #isClient: boolean;
   #arrival = 0;
   #idle: Timer | undefined;
@@ -159,8 +158,8 @@ class SimSocket extends Duplex {
     }
     if (this.link === 'opsd>service' && this.#isClient) {
       const head = bytes.toString('latin1');
-      const forbidden = this.bytesWritten === bytes.length ? this.forbidden : observer()?.forbids(this.owner);
-      if (/^[^\r]* HTTP\/1\.1\r/.test(head)) observer()?.sees(this.owner, head, forbidden);
+      const begun = (this.bytesWritten === bytes.length && this.begun) || beginning(this.owner);
+      if (/^[^\r]* HTTP\/1\.1\r/.test(head)) observer()?.sees(this.owner, head, begun);
     }
     const sent = FAULTY.has(this.link) ? this.#damaged(bytes) : bytes;
     if (sent === undefined) return;
@@ -214,11 +213,11 @@ class SimSocket extends Duplex {
   }
 }
 
-const keyOf = ({ socketPath, port }: ConnectOptions): string => socketPath ?? `:${port}`;
+const keyOf = ({ socketPath, port }: ConnectOptions): string => socketPath ?? `:${balanced(Number(port))}`;
 
 export function connect(options: ConnectOptions, owner: Process): Duplex {
   const socket = new SimSocket(owner, true);
-  socket.forbidden = observer()?.forbids(owner);
+  socket.begun = beginning(owner);
   dial(socket, options);
   return socket;
 }

@@ -22,8 +22,8 @@ export class Operator {
   /** Decides about plans. */
   readonly random: Random;
   #deploys = 0;
-  /** True from the response to a pause of the engine until its end is requested. */
-  hasPaused = false;
+  /** Time of the response to a pause of the engine, until its end is requested. */
+  pausedAt = Infinity;
   #lifts = 0;
 
   constructor(loop: Loop, daemon: { readonly socketPath: string }) {
@@ -39,7 +39,7 @@ export class Operator {
     const lifts = this.#lifts;
     this.#command('/api/v1/pause', { reason: 'a test', ...(policy && { policy }) }).then(
       ({ status }) => {
-        if (status === 200 && policy === undefined && lifts === this.#lifts) this.hasPaused = true;
+        if (status === 200 && policy === undefined && lifts === this.#lifts) this.pausedAt = this.#loop.time;
       },
       () => undefined,
     );
@@ -50,12 +50,12 @@ export class Operator {
   async hold(): Promise<void> {
     const { status, text } = await this.#command('/api/v1/pause', { reason: 'the end' });
     if (status !== 200) throw new Error(text);
-    this.hasPaused = true;
+    this.pausedAt = this.#loop.time;
   }
 
   /** Lifts every pause. Repeats the command until it succeeds. */
   lift(): void {
-    this.hasPaused = false;
+    this.pausedAt = Infinity;
     this.#lifts += 1;
     const again = (): void => void this.#loop.after(MINUTE, this.#process, 'lifts the pause', () => this.lift());
     this.#command('/api/v1/unpause', { reason: 'the test is over' }).then(({ status }) => {

@@ -54,7 +54,7 @@ export function checkRepublished({ emulator, sent }: SimService): void {
   const ids = new Map<string, Set<string>>();
   for (const request of sent) {
     const form = formOf(request);
-    if (form === 'of an operator' || form.action !== 'message-dlq.republish') continue;
+    if (form === 'of no policy' || form.action !== 'message-dlq.republish') continue;
     const [key = 'none'] = form.keysOf(request);
     ids.set(key, (ids.get(key) ?? new Set()).add(String(request.headers['svc-deduplication-id'])));
   }

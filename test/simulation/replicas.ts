@@ -1,13 +1,14 @@
 /** Two or three replicas of the daemon on one PostgreSQL, their faults, and what the checks see of them. */
 import type { Exposition } from '../support/exposition.ts';
+import { canariesOf } from './canaries.ts';
 import { configOf, KEY, KEY_FILE, TOKEN_FILE } from './config.ts';
 import { SimDaemon, type LogLine } from './daemon.ts';
-import { balance } from './destinations.ts';
 import { WORLD, type Loop, type Process } from './loop.ts';
 import type { SimPostgres } from './postgres/server.ts';
 import type { SimService } from './service.ts';
 import type { Forbidden, Subject } from './subject.ts';
 import { Violation } from './violation.ts';
+import { balance } from './wire.ts';
 
 const MINUTE = 60_000;
 const FIRST_PORT = 8_081;
@@ -55,6 +56,7 @@ export class Replicas implements Subject {
     // All replicas have equal policies.
     const randomOf = () => loop.random('history');
     const signingKey = service.emulator.signingKeys('acc-1').current;
+    const canaries = canariesOf(loop);
     this.daemons = Array.from({ length: seeded() < 0.5 ? 2 : 3 }, (_, at) => {
       const label = `opsd-${at + 1}`;
       const port = FIRST_PORT + at;
@@ -64,7 +66,9 @@ export class Replicas implements Subject {
       daemon.mayFail = () => loop.faults.active || loop.time < this.#calm;
       daemon.put(TOKEN_FILE, service.token);
       daemon.put(KEY_FILE, KEY);
-      daemon.configure(configOf({ service: service.emulator.url, receiver, signingKey, random: randomOf(), place }));
+      daemon.configure(
+        configOf({ service: service.emulator.url, receiver, signingKey, random: randomOf(), canaries, place }),
+      );
       return daemon;
     });
     balance(loop, () => FIRST_HOOKS_PORT + this.daemons.indexOf(this.#any()));

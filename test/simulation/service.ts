@@ -9,9 +9,10 @@ import { setDestinations, type Answer } from './destinations.ts';
 import { exchange, type Answered } from './exchange.ts';
 import { Process, runAs, type Loop } from './loop.ts';
 import { BUDGET } from './policies.ts';
+import { HOOKS_PORT } from './wire.ts';
 
 export const ACCOUNT = 'acc-1';
-export const HOOKS = '127.0.0.1:8090';
+export const HOOKS = `127.0.0.1:${HOOKS_PORT}`;
 export const HOOK_TOKEN = 'hook-token';
 export const ALERT_TOKEN = 'alert-token';
 /** First token of the account. */

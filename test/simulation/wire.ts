@@ -1,6 +1,14 @@
-/** Latencies of the network, and observers of what it carries. */
+/** Latencies of the network, its load balancer, and observers of what it carries. */
 import { presentLoop, type Loop, type Process } from './loop.ts';
 import type { Forbidden } from './subject.ts';
+
+/** What is known when a process decides to send a request. */
+export interface Beginning {
+  /** Reason why the process must not send it; undefined if it may. */
+  readonly forbidden: Forbidden | undefined;
+  /** Time of the history. */
+  readonly at: number;
+}
 
 interface Observer {
   /** Returns why the process must not send a request to the service; undefined if it may. */
@@ -9,9 +17,9 @@ interface Observer {
    * Called for each request to the service, when its process sends it.
    *
    * @param head request line and headers
-   * @param forbidden why it must not; for the first request of a connection, why it must not connect
+   * @param begun for the first request of a connection, when its process connected
    */
-  sees(owner: Process, head: string, forbidden: Forbidden | undefined): void;
+  sees(owner: Process, head: string, begun: Beginning): void;
 }
 
 const observers = new WeakMap<Loop, Observer>();
@@ -22,6 +30,24 @@ export function observeWith(loop: Loop, observer: Observer): void {
 
 export function observer(): Observer | undefined {
   return observers.get(presentLoop());
+}
+
+export function beginning(owner: Process): Beginning {
+  return { forbidden: observer()?.forbids(owner), at: presentLoop().time };
+}
+
+/** Port of the hooks of the daemon. With replicas, a balancer is there. */
+export const HOOKS_PORT = 8_090;
+
+const balancers = new WeakMap<Loop, () => number>();
+
+/** Sets the port that gets the next connection to the hooks of the daemon. */
+export function balance(loop: Loop, port: () => number): void {
+  balancers.set(loop, port);
+}
+
+export function balanced(port: number): number {
+  return (port === HOOKS_PORT ? balancers.get(presentLoop())?.() : undefined) ?? port;
 }
 
 let latencySource: { readonly loop: Loop; readonly next: () => number } | undefined;

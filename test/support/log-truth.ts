@@ -47,12 +47,18 @@ export function logTruth(rows: Iterable<LogRow>): LogTruth {
   const lives = new Map<string, LogRow[]>();
   for (const row of rows) {
     truth.count(`msgsvc_log_events_total ${row.state}`);
+    if (isOfCanary(row)) continue;
     const life = lives.get(row.messageId);
     if (life === undefined) lives.set(row.messageId, [row]);
     else life.push(row);
   }
   for (const life of lives.values()) live(life, truth);
   return truth.told();
+}
+
+/** Canaries and their callbacks are not counted as messages. */
+function isOfCanary({ labels, url }: LogRow): boolean {
+  return labels?.includes('opsd-canary') === true || url.includes('/hooks/canary/');
 }
 
 function live(life: readonly LogRow[], truth: Truth): void {
