@@ -228,7 +228,7 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
   },
   'lost-commit-failed': {
     breaks: 'a transaction whose commit got no response counts as failed',
-    within: 3,
+    within: 12,
     store: 'postgres',
     file: 'src/storage/postgres/postgres-database.ts',
     from: "if (status === 'committed') return pending.result;",
