@@ -51,8 +51,8 @@ export function placeOf(at: number, { stops }: Axis): number {
   const next = stops.findIndex((stop) => stop.at >= at);
   if (next === -1) return 100;
   const [a, b] = [stops[Math.max(0, next - 1)]!, stops[next]!];
-  // A stop has its own place: the sum below may miss it by a rounding.
-  return at === b.at ? b.x : a.x + ((b.x - a.x) * (at - a.at)) / (b.at - a.at);
+  // The sum may exceed the place of the next stop by a rounding.
+  return b.at === a.at ? b.x : Math.min(b.x, a.x + ((b.x - a.x) * (at - a.at)) / (b.at - a.at));
 }
 
 const ROW = 36;
