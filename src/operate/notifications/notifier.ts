@@ -54,7 +54,7 @@ export function createNotifier({ settings, store, stored, unsaved, clock, events
     receivers: [...webhooks.keys()],
     events,
     keepsEnded: alertmanager !== undefined,
-    owns: replica && ((account) => replica.owns(account)),
+    owns: replica?.owns,
     infoAfterMs: settings.infoAfter,
     receiverOf: ({ owner }) => [`webhook/${owner}`, 'webhook'].find((name) => webhooks.has(name)),
   });

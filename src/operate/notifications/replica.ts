@@ -14,7 +14,7 @@ export interface NotifyingReplica {
   /** True if it also works on conditions that belong to no account and no process. */
   readonly isLeader: boolean;
   /** Returns true if it owns the account now. */
-  owns(account: string): boolean;
+  readonly owns: (account: string) => boolean;
 }
 
 /** Returns the condition as this replica notifies it; undefined if another replica does. */
