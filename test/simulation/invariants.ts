@@ -252,7 +252,7 @@ function difference(told: Told, truth: Told): object {
 
 /** Returns the counts about the service, by series. */
 function grown(before: ReadonlyMap<string, number>, metrics: Exposition): ReadonlyMap<string, number> {
-  // Those of canaries begin anew with the process.
+  // Counters of canaries start from 0 with each process.
   const now = new Map([...serviceCounts(metrics)].filter(([series]) => !series.startsWith('msgsvc_canary_')));
   const lost = [...before].filter(([series, value]) => !((now.get(series) ?? -1) >= value - 1e-9));
   none(

@@ -1,4 +1,4 @@
-/** What the checks see of the daemon, or of its replicas. */
+/** The daemon, or its replicas, as the checks see it. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Exposition } from '../support/exposition.ts';
 import type { Process } from './loop.ts';
@@ -11,7 +11,7 @@ export type Books = Pick<DatabaseSync, 'isTransaction'> & {
   };
 };
 
-/** Why a process must not send a request to the service. */
+/** Reason against a request to the service. */
 export interface Forbidden {
   readonly label: string;
   /** True if it may read. A write needs an intent, which the database accepts from the owner alone. */

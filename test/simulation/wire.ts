@@ -2,7 +2,7 @@
 import { presentLoop, type Loop, type Process } from './loop.ts';
 import type { Forbidden } from './subject.ts';
 
-/** What is known when a process decides to send a request. */
+/** Moment at which a process decides to send a request. */
 export interface Beginning {
   /** Reason why the process must not send it; undefined if it may. */
   readonly forbidden: Forbidden | undefined;
@@ -36,7 +36,7 @@ export function beginning(owner: Process): Beginning {
   return { forbidden: observer()?.forbids(owner), at: presentLoop().time };
 }
 
-/** Port of the hooks of the daemon. With replicas, a balancer is there. */
+/** Port of the hooks of the daemon, or of the balancer before its replicas. */
 export const HOOKS_PORT = 8_090;
 
 const balancers = new WeakMap<Loop, () => number>();

@@ -87,7 +87,7 @@ export class Leases {
   /** This replica as the database has it. */
   #replica: Member | undefined;
   #connection: LeaseConnection | undefined;
-  /** Times before the last successful heartbeat was sent. The leases certainly last from then on. */
+  /** Both clocks before the last successful heartbeat was sent. The leases begin then. */
   #sent = { monotonic: -Infinity, wall: -Infinity };
   /** Maximum difference of the database's clock to the monotonic one, at the last heartbeat. */
   #offset = Infinity;
@@ -145,7 +145,7 @@ export class Leases {
     return isHeld && this.#left() > ms;
   }
 
-  /** Milliseconds for which the leases certainly last. The monotonic clock of a suspended machine stands still. */
+  /** Returns how long the leases certainly last, in milliseconds. A suspended machine misses monotonic time. */
   #left(): number {
     const { clock, leaseMs } = this.#deps;
     return leaseMs - Math.max(clock.monotonic() - this.#sent.monotonic, clock.now() - this.#sent.wall);

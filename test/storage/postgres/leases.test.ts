@@ -236,7 +236,7 @@ describe.each(SERVERS)('%s', (server) => {
     const leases = leasesOn(await migratedUrl(server), clock, LEASE_MS);
     onTestFinished(() => leases.stop());
     await leases.beat();
-    // The monotonic clock stands still.
+    // Only the wall clock advances.
     clock.jump(LEASE_MS - 1);
     expect([leases.outlives('production', 0), leases.outlives('production', 1)]).toEqual([true, false]);
     clock.jump(1);
