@@ -210,6 +210,20 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
     from: 'group.isCanary ||= isOfCanary(entry);',
     to: 'group.isCanary &&= isOfCanary(entry);',
   },
+  'torn-record-kept': {
+    breaks: 'the rest of a record that a crash cut off stays in the audit log',
+    within: 2,
+    file: 'src/storage/audit-opening.ts',
+    from: 'keep: tail.size - tail.tornBytes };',
+    to: 'keep: tail.size };',
+  },
+  'uncommitted-not-noted': {
+    breaks: 'a start does not look for a record whose commit a crash prevented',
+    within: 1,
+    file: 'src/storage/audit-opening.ts',
+    from: 'if (lost !== undefined) notes.push',
+    to: 'if (lost === known) notes.push',
+  },
   'lease-kept': {
     breaks: 'a replica acts after the end of its lease',
     within: 3,

@@ -36,11 +36,6 @@ const HISTOGRAMS: Readonly<Record<LogHistogram, readonly string[]>> = {
 
 const ENDS = ['DELIVERED', 'FAILED', 'CANCELLED'];
 
-/** Returns the sum of all series of a counter. */
-export function total({ counters }: LogTruth, metric: string): number {
-  return Object.entries(counters).reduce((sum, [name, value]) => sum + (name.split(' ')[0] === metric ? value : 0), 0);
-}
-
 /** @param rows every entry, in the order in which the service wrote them */
 export function logTruth(rows: Iterable<LogRow>): LogTruth {
   const truth = new Truth();

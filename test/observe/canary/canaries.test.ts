@@ -1,7 +1,5 @@
 /** Messages of a canary from the schedule to the verdict, over restarts and faults. */
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import type { CanaryStore } from '#observe/canary/store.ts';
 import { createCanaryStore } from '#storage/canary-store.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 import { canaryWorld, playedService, START } from './canary-world.ts';
@@ -231,60 +229,5 @@ describe('the state', () => {
     }
     expect(sizes).toEqual(['real', 'real', 'real', 'small', 'small']);
     expect(world.state()).toMatchObject({ verdict: 'ok' });
-  });
-});
-
-describe('after a crash', () => {
-  /** Store that fails from the n-th write on, as if the process had died. */
-  function dying(store: CanaryStore, writes: number): CanaryStore {
-    let left = writes;
-    return {
-      ...store,
-      save: async (change) => {
-        if (left <= 0) throw new Error('killed');
-        left -= 1;
-        await store.save(change);
-      },
-    };
-  }
-
-  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])('at write %i, no message is lost, or published twice', async (writes) => {
-    const store = createCanaryStore(openMemoryStore('here'));
-    const service = playedService();
-    const before = await canaryWorld({ store: dying(store, writes), service });
-    const attempt = async (): Promise<void> => {
-      try {
-        await before.succeed();
-      } catch {
-        // The process is dead.
-      }
-    };
-    if (service.published.length > 0) await attempt();
-    await before.clock.advance(MINUTE);
-    if (service.published.length > 1) await attempt();
-    const sent = service.published.length;
-    const clock = new ManualClock(before.clock.now() + 5_000);
-    const after = await canaryWorld({ store, service, clock });
-    const interrupted = after.book.rounds(after.newest().record).slice(0, -1);
-    await clock.advance(50_000);
-    for (const { record } of interrupted) expect(['ok', 'unknown']).toContain(record.result?.verdict);
-    // Only the first message of the new process is new, and it was stored before.
-    expect(service.published).toHaveLength(sent + 1);
-    const labels = service.published.map(({ request }) => request.label[1]);
-    expect(new Set(labels).size).toBe(labels.length);
-  });
-
-  test('a message in flight that arrives is ok', async () => {
-    const store = createCanaryStore(openMemoryStore('here'));
-    const service = playedService();
-    const before = await canaryWorld({ store, service });
-    const { nonce } = before.newest().record;
-    const after = await canaryWorld({ store, service, clock: new ManualClock(START + 3_000) });
-    const round = after.book.find(nonce)!;
-    await after.arrive(round);
-    await after.call(round);
-    service.entry(service.published[0]!, 'DELIVERED');
-    await after.clock.advance(2_000);
-    expect(round.view()).toMatchObject({ result: { verdict: 'ok' } });
   });
 });
