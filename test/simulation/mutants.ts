@@ -222,7 +222,14 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
     within: 1,
     file: 'src/storage/audit-opening.ts',
     from: 'if (lost !== undefined) notes.push',
-    to: 'if (lost === known) notes.push',
+    to: 'if (lost !== undefined && notes.length > 0) notes.push',
+  },
+  'held-trigger-forgotten': {
+    breaks: 'a trigger that a run has not handled is forgotten',
+    within: 1,
+    file: 'src/automate/engine/run/run-turns.ts',
+    from: 'const due = triggers.get(policy.name)?.find((one) => isDue(policy, one, clock.now()));',
+    to: "const due = triggers.get('')?.find((one) => isDue(policy, one, clock.now()));",
   },
   'lease-kept': {
     breaks: 'a replica acts after the end of its lease',

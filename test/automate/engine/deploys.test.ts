@@ -13,8 +13,6 @@ const COUNT = 40;
 interface Stage extends World {
   /** Workflows that succeed. */
   readonly fixed: Set<string>;
-  /** Restarts the engine at each of its steps if true. */
-  crashes: boolean;
   /** Number of results that are known. */
   ended: number;
 }
@@ -31,7 +29,7 @@ function stage({ policy, ...options }: WorldOptions = {}): Stage {
   for (let index = 0; index < COUNT; index += 1) {
     for (const workflowUrl of [INVOICE, REPORT]) made.dlq.add({ workflowUrl, responseStatus: 400 });
   }
-  return Object.assign(made, { fixed: new Set<string>(), crashes: false, ended: 0 });
+  return Object.assign(made, { fixed: new Set<string>(), ended: 0 });
 }
 
 /** Effect of the hook. */
@@ -43,7 +41,6 @@ async function deploy(w: World, version: string, over: Partial<ReportedDeploy> =
 
 async function pass(w: Stage, ms: number): Promise<void> {
   for (let gone = 0; gone < ms; gone += 15_000) {
-    if (w.crashes) w.restart();
     // A resumed run has its result within seconds.
     for (; w.ended < w.dlq.sent.length; w.ended++) {
       const { resumed } = w.dlq.sent[w.ended]!;
@@ -272,17 +269,4 @@ describe('a deploy while the policy is held', () => {
     await pass(w, MINUTE);
     expect(resumes(w)).toEqual({ invoice: 1, report: 1 });
   });
-});
-
-test('restarts at every step change nothing', async () => {
-  const w = stage();
-  w.crashes = true;
-  await deploy(w, 'v42');
-  await pass(w, HOUR);
-  expect(resumes(w)).toEqual({ invoice: 1, report: 1 });
-  await deploy(w, 'v43');
-  w.fixed.add(INVOICE).add(REPORT);
-  await pass(w, 6 * HOUR);
-  expect(left(w)).toBe(0);
-  expect(isEachOnce(w)).toBe(true);
 });

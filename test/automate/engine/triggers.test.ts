@@ -164,17 +164,6 @@ describe.each(HOLDS)('a trigger that is held by $what', ({ guard, options, hold,
     await pass(w, 20 * MINUTE);
     expect(sentIds(w)).toEqual([]);
   });
-
-  test('outlives a restart', async () => {
-    const w = triggered(options);
-    await hold(w);
-    await fire(w);
-    w.restart();
-    await release(w);
-    await pass(w, 6 * MINUTE);
-    expect(sentIds(w)).toHaveLength(1);
-    expect(await pending(w)).toBeUndefined();
-  });
 });
 
 test.each([
@@ -217,19 +206,6 @@ test('repeats of the alert add nothing', async () => {
   for (let n = 0; n < 5; n++) await fire(w);
   await pass(w, 20 * MINUTE);
   expect(alertRuns(w)).toEqual(['held', 'acted']);
-});
-
-test('a crash before the run loses no trigger, even while paused', async () => {
-  const w = triggered();
-  w.pause = 'PAUSE exists';
-  await w.ledger.noteAlert({ ...firing, at: START });
-  await w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger: ALERT, at: START });
-  w.restart();
-  await pass(w, MINUTE);
-  expect(await held(w)).toBe('kill_switch');
-  w.pause = undefined;
-  await pass(w, MINUTE);
-  expect(sentIds(w)).toHaveLength(1);
 });
 
 test('a run that a stop interrupts leaves its trigger pending', async () => {

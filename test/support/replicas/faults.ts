@@ -4,15 +4,14 @@ import { POINTS, type Fate, type Point } from './points.ts';
 import type { ReplicaHost } from './replica-host.ts';
 import type { World } from './world.ts';
 
-export const FAULTS = ['kill', 'kill two', 'pause', 'cut', 'half-open', 'restart', 'outage', 'stop'] as const;
+/** Faults that the simulation does not have, or only assumes. */
+export const FAULTS = ['kill two', 'pause', 'half-open', 'restart', 'outage', 'stop'] as const;
 export type FaultName = (typeof FAULTS)[number];
 
 /** Points at which each fault may strike. */
 const STRIKES: Readonly<Record<FaultName, readonly Point[]>> = {
-  kill: POINTS,
   'kill two': POINTS,
   pause: POINTS,
-  cut: ['commit', 'intent'],
   'half-open': ['commit', 'intent'],
   restart: ['commit', 'intent'],
   outage: ['commit', 'request'],
@@ -43,18 +42,14 @@ export async function strike(world: World, fault: FaultName): Promise<Struck> {
     if ((when === 'late') === isLate) trap?.release(how);
   };
   switch (fault) {
-    case 'kill':
-    case 'kill two': {
-      const dead = fault === 'kill' || other === undefined ? [victim] : [victim, other];
-      await kill(world, dead, { fault, release });
+    case 'kill two':
+      await kill(world, other === undefined ? [victim] : [victim, other], release);
       break;
-    }
     case 'pause':
       await pauseProcess(world, victim, release);
       break;
-    case 'cut':
     case 'half-open':
-      await cutOff(world, victim, { fault, release });
+      await cutOff(world, victim, release);
       break;
     case 'restart':
       await world.server.stop(isLate ? 'INT' : 'KILL');
@@ -83,16 +78,12 @@ export async function strike(world: World, fault: FaultName): Promise<Struck> {
 
 type Release = (when: 'early' | 'late', how?: Fate) => void;
 
-async function kill(
-  world: World,
-  dead: readonly ReplicaHost[],
-  { fault, release }: { readonly fault: 'kill' | 'kill two'; readonly release: Release },
-): Promise<void> {
+async function kill(world: World, dead: readonly ReplicaHost[], release: Release): Promise<void> {
   await Promise.all(
     dead.map(async (host) => {
       const owned = world.witness.ownedBy(host.name);
       await host.kill();
-      world.takeovers.expect(owned, { fault });
+      world.takeovers.expect(owned, { fault: 'kill two' });
     }),
   );
   release('early');
@@ -114,19 +105,15 @@ async function pauseProcess(world: World, victim: ReplicaHost, release: Release)
   victim.resume();
 }
 
-async function cutOff(
-  world: World,
-  victim: ReplicaHost,
-  { fault, release }: { readonly fault: 'cut' | 'half-open'; readonly release: Release },
-): Promise<void> {
+async function cutOff(world: World, victim: ReplicaHost, release: Release): Promise<void> {
   const isShort = world.below(4) === 0;
   const owned = world.witness.ownedBy(victim.name);
-  victim.cutOff(fault === 'cut' ? 'cut' : 'silent');
+  victim.cutOff();
   release('early');
   if (isShort || world.hosts.length === 1) {
     await pause(world.leaseMs / 2);
   } else {
-    world.takeovers.expect(owned, { fault, from: victim.name });
+    world.takeovers.expect(owned, { fault: 'half-open', from: victim.name });
     await Promise.all([pause(2 * world.leaseMs), taken(world, 'takeovers')]);
   }
   victim.heal();

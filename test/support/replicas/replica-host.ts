@@ -73,11 +73,10 @@ export async function replicaHost(options: HostOptions) {
     get isLive(): boolean {
       return program !== undefined && !state.isPaused;
     },
-    /** Breaks the link to the database, or lets it fall silent. */
-    cutOff(how: 'cut' | 'silent'): void {
+    /** Lets the link to the database fall silent. */
+    cutOff(): void {
       state.isCutOff = true;
-      if (how === 'cut') database.cut();
-      else database.silence();
+      database.silence();
     },
     heal(): void {
       database.heal();
