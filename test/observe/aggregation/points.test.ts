@@ -320,7 +320,7 @@ test('a state is equal after it was written and read', () => {
   }
 });
 
-/** The long campaign (test/soak) runs three hundred histories of each kind. */
+/** The long campaign (test/soak) runs sixty histories of each kind. */
 describe('random histories', () => {
   test.each(Object.entries(HISTORIES))('%s', (_name, { options, seeds, isExact }) => {
     const { runs, exact, worst, missed, wrong } = outcomeOf(options, seeds);
