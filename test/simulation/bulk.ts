@@ -1,7 +1,7 @@
 /** A busy application: it publishes to a large URL Group, with long retries, and cancels messages. */
 import type { RunningEmulator } from '#emulator/emulator.ts';
 import type { Random } from '#foundation/platform/random.ts';
-import { exchange } from './exchange.ts';
+import { post } from './application.ts';
 import { Process, type Loop } from './loop.ts';
 import { ACCOUNT } from './service.ts';
 
@@ -32,7 +32,8 @@ export class BulkSender {
       name: `endpoint-${n}`,
       url: `https://${['shop', 'mail', 'host'][n % 3]!}.example/bulk/${n}`,
     }));
-    this.#post('/v2/topics/bulk/endpoints', { 'content-type': 'application/json' }, JSON.stringify({ endpoints }));
+    const headers = { 'content-type': 'application/json' };
+    this.#post('/v2/topics/bulk/endpoints', { headers, body: { endpoints } });
     this.#next();
   }
 
@@ -45,9 +46,9 @@ export class BulkSender {
     this.#loop.after(pause, this.#process, 'bulk', () => {
       if (!this.#isBusy) return;
       const delay = 1_000 + this.#below(LONGEST_RETRY_MS);
-      const retries = { 'Svc-Retries': String(this.#below(3)), 'Svc-Retry-Delay': String(delay) };
-      this.#post('/v2/publish/bulk', retries);
-      this.#post('/v2/publish/https://shop.example/much-later', { 'Svc-Delay': '10d' });
+      const headers = { 'Svc-Retries': String(this.#below(3)), 'Svc-Retry-Delay': String(delay) };
+      this.#post('/v2/publish/bulk', { headers });
+      this.#post('/v2/publish/https://shop.example/much-later', { headers: { 'Svc-Delay': '10d' } });
       if (this.#random() < 0.5) this.#cancel();
       this.#next();
     });
@@ -60,12 +61,10 @@ export class BulkSender {
     if (chosen !== undefined) this.#emulator.cancelMessage(ACCOUNT, chosen.id);
   }
 
-  #post(path: string, headers: Record<string, string>, body = '{}'): void {
-    const { url } = this.#emulator;
-    const { token } = this.#emulator.accounts.byId(ACCOUNT)!;
-    const sent = { url, method: 'POST', path, headers: { authorization: `Bearer ${token}`, ...headers }, body };
+  #post(path: string, sent: Parameters<typeof post>[2]): void {
+    const by = { process: this.#process, emulator: this.#emulator, account: ACCOUNT };
     // A storm of the service may reject it.
-    exchange(this.#process, sent).catch(() => undefined);
+    post(by, path, sent).catch(() => undefined);
   }
 
   #below(max: number): number {

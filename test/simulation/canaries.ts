@@ -3,6 +3,7 @@ import type { Message } from '#emulator/state/message.ts';
 import type { CanaryVerdict } from '#foundation/domain/canary.ts';
 import type { RoundRecord } from '#observe/canary/store.ts';
 import type { Exposition } from '../support/exposition.ts';
+import { canariesOf } from './canary-routes.ts';
 import { isOfCanary, type Request } from './forms.ts';
 import { EPOCH, type Loop } from './loop.ts';
 import { ACCOUNT, type SimService } from './service.ts';
@@ -17,13 +18,6 @@ const LONGEST_EVERY_MS = 6 * MINUTE;
 const LONGEST_VERDICT_MS = 4 * MINUTE;
 /** Verdicts that a message can have which was delivered and called back in time, if its log could not be read well. */
 const OF_LOG: ReadonlySet<CanaryVerdict> = new Set(['ok', 'service_reporting', 'account', 'unknown']);
-
-/** Returns the canaries of the account; undefined in most histories. */
-export function canariesOf(loop: Loop): string | undefined {
-  if (loop.seed % 3 !== 0) return undefined;
-  const every = loop.random('canaries')() < 0.5 ? '1m' : '3m';
-  return `[{ name: home, every: ${every}, realEvery: 20m }, { name: lane, every: 5m, via: { flowControlKey: lane } }]`;
-}
 
 /** A message of a canary, with what the service knows about it. */
 interface Told {
@@ -146,6 +140,10 @@ const BROKEN: Readonly<Record<string, (told: Told) => boolean>> = {
   'the body of a message arrives as it was sent': ({ round }) => round.arrivals.some(({ altered }) => altered),
   'a success was delivered, called back and in time': (told) =>
     told.round.result?.verdict === 'ok' && !(told.messages.some(isDelivered) && isInTime(told) && isCalled(told)),
+  'a success is known to be delivered, called back and in time': ({ round: { result, arrivals, callback, route } }) => {
+    const facts = [arrivals[0], ...(route === 'workflow' ? [] : [callback])];
+    return result?.verdict === 'ok' && facts.some((fact) => !(fact && fact.afterMs <= result.afterMs));
+  },
   'no one is blamed for a success': (told) => {
     const { publish, result } = told.round;
     const isAccepted = publish !== undefined && !('failure' in publish);
@@ -160,9 +158,11 @@ const BROKEN: Readonly<Record<string, (told: Told) => boolean>> = {
 };
 
 const isDelivered = ({ state }: Message): boolean => state === 'DELIVERED';
-/** The response to a callback can be lost. */
-const isCalled = ({ callbacks }: Told): boolean => callbacks.some(({ attempts }) => attempts > 0);
-const isReported = ({ callbacks }: Told): boolean => callbacks.some(isDelivered);
+/** The response to a callback can be lost. A workflow run has none. */
+const isCalled = ({ round: { route }, callbacks }: Told): boolean =>
+  route === 'workflow' || callbacks.some(({ attempts }) => attempts > 0);
+const isReported = ({ round: { route }, callbacks }: Told): boolean =>
+  route === 'workflow' || callbacks.some(isDelivered);
 const isInTime = ({ round: { arrivals, timeoutMs } }: Told): boolean => (arrivals[0]?.afterMs ?? Infinity) <= timeoutMs;
 const shown = ({ id, state, attempts }: Message) => ({ id, state, attempts });
 

@@ -2,6 +2,7 @@
 import type { Random } from '#foundation/platform/random.ts';
 import { BUDGET, POLICIES, policyText } from './policies.ts';
 import { ACCOUNT, ALERT_TOKEN, HOOK_TOKEN, HOOKS } from './service.ts';
+import { STAGING } from './staging.ts';
 
 const EVERY = ['1m', '2m', '5m'];
 
@@ -17,6 +18,8 @@ export interface ConfigOf {
   readonly random: Random;
   /** Canaries of the account; absent in most histories. */
   readonly canaries?: string | undefined;
+  /** True if there is a second account. */
+  readonly hasStaging?: boolean;
   /** Store and addresses of a replica; by default, those of a single daemon on SQLite. */
   readonly place?: Place;
 }
@@ -39,9 +42,9 @@ export interface Edit {
 }
 
 export function configOf(of: ConfigOf, edit: Edit = {}): string {
-  const { service, receiver, signingKey, random, canaries, place = SINGLE } = of;
+  const { service, receiver, signingKey, random, canaries, hasStaging = false, place = SINGLE } = of;
   const every = (): string => EVERY[Math.floor(random() * EVERY.length)]!;
-  const policies = Object.keys(POLICIES)
+  const policies = policiesOf(of)
     .filter((name) => name !== edit.without)
     .map((name) => policyText(name, every, name === edit.lowered ? { hour: 1, day: 1 } : POLICIES[name]!.caps));
   return `
@@ -59,13 +62,25 @@ ${canaries === undefined ? '' : `    canaries: ${canaries}\n`}    collectors:
       workflowDlq: { every: ${every()}, full: 10m }
       accountStats: { every: 10m }
       urlGroups: { every: 30m }
-notifications: { webhook: { url: "${receiver}/room" } }
+${hasStaging ? stagingOf(service) : ''}notifications: { webhook: { url: "${receiver}/room" } }
 hooks:
   listen: 127.0.0.1:${place.hooksPort}
 ${canaries === undefined ? '' : `  publicUrl: "http://${HOOKS}"\n`}  alertmanager: { opsd: { token: ${ALERT_TOKEN} } }
   callbacks: { production: { token: ${HOOK_TOKEN}, signingKeys: "${signingKey}", url: "http://${HOOKS}/hooks/callbacks/production" } }
 policies:
 ${policies.join('\n')}
+`;
+}
+
+/** Returns the names of the policies. */
+export function policiesOf({ hasStaging = false }: Pick<ConfigOf, 'hasStaging'>): readonly string[] {
+  return Object.keys(POLICIES).filter((name) => hasStaging || POLICIES[name]!.account === undefined);
+}
+
+function stagingOf(service: string): string {
+  return `  - name: ${STAGING.name}
+    messageApi: { url: "${service}", token: ${STAGING.token} }
+    collectors: { logs: { every: 1m, lag: 5s }, workflowDlq: { every: 1m, full: 10m } }
 `;
 }
 

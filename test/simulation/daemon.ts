@@ -73,7 +73,9 @@ export class SimDaemon implements Subject {
     return process === this.process;
   }
 
-  forbids(): undefined {}
+  forbids(): readonly [] {
+    return [];
+  }
 
   async scrape(by: Process) {
     const scraped = this.process;

@@ -40,7 +40,7 @@ export function direct(loop: Loop, cast: Cast): void {
     if (rotations !== undefined && faults.strikes('rotation', 0.004)) rotations.rotate(operator);
     if (faults.strikes('clock step', 0.002)) step(loop, daemon.process);
     if (faults.strikes('service clock step', 0.002)) step(loop, service.process);
-    if (daemon instanceof Replicas) daemon.minute();
+    if (daemon instanceof Replicas) daemon.minute(operator);
     direct(loop, cast);
   });
 }

@@ -1,5 +1,5 @@
 /** Edits of the daemon's configuration: other intervals, lower caps, a policy less, or a mistake. Each is undone later. */
-import { broken, configOf, KEY, KEY_FILE, type ConfigOf } from './config.ts';
+import { broken, configOf, KEY, KEY_FILE, policiesOf, type ConfigOf } from './config.ts';
 import type { SimDaemon } from './daemon.ts';
 import { Process, type Loop } from './loop.ts';
 import { POLICIES } from './policies.ts';
@@ -27,7 +27,7 @@ export class Edits {
   /** Edits the file. The daemon sees it by itself, or gets a signal. */
   edit(): void {
     const { faults } = this.#loop;
-    const names = Object.keys(POLICIES).filter((name) => !KEPT.has(name));
+    const names = policiesOf(this.#of).filter((name) => !KEPT.has(name));
     const name = names[faults.below(names.length)]!;
     const texts = [
       () => broken(this.#first),

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Fact } from '#emulator/statistics/facts.ts';
 import type { Exposition } from '../support/exposition.ts';
-import { ACCOUNT, type SimService } from './service.ts';
+import type { SimService } from './service.ts';
 import { Violation } from './violation.ts';
 
 const STATISTICS =
@@ -13,11 +13,16 @@ const POINT_MS = 60_000;
 
 export class Figures {
   readonly #service: SimService;
+  readonly #account: string;
   readonly #facts: Fact[] = [];
 
-  constructor(service: SimService) {
+  /** @param account id at the service */
+  constructor(service: SimService, account: string) {
     this.#service = service;
-    service.emulator.onFact((_account, fact) => void this.#facts.push(fact));
+    this.#account = account;
+    service.emulator.onFact((id, fact) => {
+      if (id === account) this.#facts.push(fact);
+    });
   }
 
   /** Compares the metrics with the events. @returns the difference, if there is one */
@@ -46,7 +51,7 @@ export class Figures {
       failed: failed.length,
       removed: this.#service.sent.filter(({ path, status }) => path.includes('/workflows/dlq') && status === 200)
         .length,
-      held: this.#service.emulator.workflowDlq(ACCOUNT).length,
+      held: this.#service.emulator.workflowDlq(this.#account).length,
       entered: metrics.sum('msgsvc_workflow_dlq_entered_runs_total'),
       left: metrics.sum('msgsvc_workflow_dlq_left_runs_total'),
       present: metrics.sum('msgsvc_workflow_dlq_runs'),

@@ -105,9 +105,10 @@ const FORMS: readonly Form[] = [
   },
 ];
 
-/** Returns true if the request publishes a message of a canary. */
-export function isOfCanary({ path }: Pick<Request, 'path'>): boolean {
-  return path.startsWith('/v2/publish/') && path.includes('/hooks/canary/');
+/** Returns true if the request sends a message of a canary. */
+export function isOfCanary({ method, path, headers }: Request): boolean {
+  const isSent = method === 'POST' && /^\/v2\/(?:publish|enqueue|trigger)\//.test(path);
+  return isSent && String(headers['svc-label']).split(',').includes('opsd-canary');
 }
 
 /** @throws {Violation} if no policy, no canary and no operator may cause the request */

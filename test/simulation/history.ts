@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Random } from '#foundation/platform/random.ts';
 import { Alerts } from './alerts.ts';
-import { canariesOf } from './canaries.ts';
+import { canariesOf } from './canary-routes.ts';
 import { SimDaemon, type LogLine } from './daemon.ts';
 import { calm, decideAtTimes, direct, type Cast } from './director.ts';
 import { Edits } from './edits.ts';
@@ -17,6 +17,7 @@ import { checkReplicas } from './replica-checks.ts';
 import { Replicas } from './replicas.ts';
 import { Rotations } from './rotation.ts';
 import { ACCOUNT, SimService } from './service.ts';
+import { hasStaging } from './staging.ts';
 import { SimPostgres } from './postgres/server.ts';
 import type { Subject } from './subject.ts';
 import { Violation } from './violation.ts';
@@ -108,7 +109,14 @@ async function live(loop: Loop, folder: string, options: HistoryOptions): Promis
   const signingKey = service.emulator.signingKeys(ACCOUNT).current;
   const random = loop.random('history');
   const canaries = canariesOf(loop);
-  const of = { service: service.emulator.url, receiver: receiver.url, signingKey, random, canaries };
+  const of = {
+    service: service.emulator.url,
+    receiver: receiver.url,
+    signingKey,
+    random,
+    canaries,
+    hasStaging: hasStaging(loop),
+  };
   const edits = new Edits(loop, daemon, of);
   const rotations = new Rotations(loop, service, daemon);
   const cast = { ...world, daemon, operator: new Operator(loop, daemon), edits, rotations };

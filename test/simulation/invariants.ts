@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import type { KeptNotification } from '#operate/notifications/notification-store.ts';
-import { serviceCounts, type Exposition } from '../support/exposition.ts';
+import { expositionOf, serviceCounts, type Exposition } from '../support/exposition.ts';
 import { logTruth, toldByMetrics, type LogTruth } from '../support/log-truth.ts';
 import { checkAudit } from './audit.ts';
 import { Canaries } from './canaries.ts';
@@ -16,7 +16,8 @@ import type { Operator } from './operator.ts';
 import { POLICIES } from './policies.ts';
 import type { Receiver } from './receiver.ts';
 import * as repairs from './repairs.ts';
-import type { SimService } from './service.ts';
+import { ACCOUNT, type SimService } from './service.ts';
+import { hasStaging, STAGING } from './staging.ts';
 import type { Books, Subject } from './subject.ts';
 import { none, Violation } from './violation.ts';
 import { observeWith, type Beginning } from './wire.ts';
@@ -56,6 +57,13 @@ const UNSURE = `
   SELECT metric FROM counters
   WHERE metric IN ('opsd_log_unjoined_attempts_total', 'opsd_log_revised_durations_total') AND value > 0`;
 
+interface Account {
+  readonly name: string;
+  /** At the service. */
+  readonly id: string;
+  readonly figures: Figures;
+}
+
 interface CheckedOf {
   readonly service: SimService;
   readonly receiver: Receiver;
@@ -67,7 +75,8 @@ export class Checks {
   readonly #service: SimService;
   readonly #prometheus = new Process('prometheus');
   readonly #receiver: Receiver;
-  readonly #figures: Figures;
+  /** Accounts, with their figures at the service. */
+  readonly #accounts: readonly Account[];
   readonly #alerts: Alerts;
   /** Conditions whose end the receiver is not notified of. */
   readonly #snoozed = new Set<string>();
@@ -79,7 +88,10 @@ export class Checks {
     this.#receiver = receiver;
     this.#service = service;
     this.#alerts = alerts;
-    this.#figures = new Figures(service);
+    this.#accounts = [{ name: 'production', id: ACCOUNT }, ...(hasStaging(loop) ? [STAGING] : [])].map((account) => ({
+      ...account,
+      figures: new Figures(service, account.id),
+    }));
     this.#canaries = new Canaries(loop, service);
   }
 
@@ -92,12 +104,14 @@ export class Checks {
 
   /** Checks each write before it is sent, and scrapes from time to time. */
   watch(subject: Subject, operator: Operator): void {
-    const forbids = (owner: Process) => (subject.owns(owner) ? subject.forbids(owner) : undefined);
+    const forbids = (owner: Process) => (subject.owns(owner) ? subject.forbids(owner) : []);
     const sees = (owner: Process, head: string, { forbidden, at }: Beginning): void => {
       if (!subject.owns(owner)) return;
       const isRead = head.startsWith('GET ');
-      if (forbidden !== undefined && !(isRead && forbidden.mayRead))
-        this.#fail(new Violation('only the owner of an account acts on it', forbidden));
+      const account = head.includes(STAGING.token) ? STAGING.name : 'production';
+      const reason = forbidden.find((one) => one.account === account);
+      if (reason !== undefined && !(isRead && reason.mayRead))
+        this.#fail(new Violation('only the owner of an account acts on it', reason));
       if (isRead) return;
       // The request in progress is still sent.
       const isPaused = operator.pausedAt < at;
@@ -159,18 +173,26 @@ export class Checks {
 
   /** Compares the metrics with the service's own figures. @returns the difference, if there is one */
   async counters(subject: Subject): Promise<Violation | undefined> {
-    const metrics = await this.#scrape(subject);
+    const all = await this.#scrape(subject);
+    const isUnsure = subject.books.prepare(UNSURE).all().length > 0;
+    for (const account of this.#accounts) {
+      const found = await this.#difference(ofAccount(all, account.name), account, isUnsure);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  async #difference(metrics: Exposition, { id, figures }: Account, isUnsure: boolean): Promise<Violation | undefined> {
     const counted = 1_000 * (metrics.value('opsd_log_watermark_timestamp_seconds') ?? 0);
     if (counted < EPOCH + this.#loop.time - LONGEST_UNREAD_MS) return new Violation('the log is read', { counted });
     // Canaries are sent until the end.
-    const truth = logTruth((await this.#service.logRows()).filter(({ time }) => time <= counted));
+    const truth = logTruth((await this.#service.logRows(id)).filter(({ time }) => time <= counted));
     const told = toldByMetrics(metrics);
-    const isUnsure = subject.books.prepare(UNSURE).all().length > 0;
     for (const part of ['counters', 'inFlight', ...(isUnsure ? [] : (['histograms'] as const))] as const) {
       if (!isDeepStrictEqual(told[part], truth[part]))
         return new Violation(`the ${part} equal the truth`, difference(told[part], truth[part]));
     }
-    return this.#figures.difference(metrics);
+    return figures.difference(metrics);
   }
 
   /** Checks the files after the stop. */
@@ -238,6 +260,14 @@ export class Checks {
     }
     return metrics;
   }
+}
+
+/** Returns the metrics of an account. */
+function ofAccount({ samples, types }: Exposition, account: string): Exposition {
+  return expositionOf(
+    samples.filter(({ labels }) => labels['account'] === account),
+    types,
+  );
 }
 
 const keyOf = ({ notification }: KeptNotification): string => notification.key;

@@ -170,7 +170,7 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
   },
   'sent-not-counted': {
     breaks: 'a run reports no action if the store fails after its requests',
-    within: 5,
+    within: 8,
     file: 'src/automate/engine/run/run-policy.ts',
     from: "outcome: 'failed' as const, ...sent, detail",
     to: "outcome: 'failed' as const, acted: 0, detail",
@@ -184,17 +184,24 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
   },
   'canary-sent-twice': {
     breaks: 'a message of a canary is published again if the response is lost',
-    within: 3,
+    within: 6,
     file: 'src/observe/canary/publish.ts',
     from: 'const [first] = await api.publish(request, { signal });',
     to: 'const [first] = await api.publish(request, { signal }).catch(() => api.publish(request, { signal }));',
   },
   'canary-rejected': {
     breaks: 'a message of a canary without a response counts as rejected',
-    within: 3,
+    within: 6,
     file: 'src/observe/canary/publish.ts',
     from: "?.effect === 'none'",
     to: "?.effect !== 'done'",
+  },
+  'canary-called-early': {
+    breaks: 'a message of a canary succeeds before its callback',
+    within: 3,
+    file: 'src/observe/canary/verdict.ts',
+    from: "const isCalled = facts.route === 'workflow' || isSuccess(facts.callback?.status);",
+    to: 'const isCalled = isReported;',
   },
   'canary-unfollowed': {
     breaks: 'a message of a canary that a restart interrupted gets no verdict',

@@ -15,9 +15,13 @@ const SELECTIONS = [
   { action: 'delete-messages', label: ['newsletter'] },
 ];
 
+interface Place {
+  readonly socketPath: string;
+}
+
 export class Operator {
   readonly #loop: Loop;
-  readonly #daemon: { readonly socketPath: string };
+  readonly #daemon: Place;
   readonly #process = new Process('operator');
   /** Decides about plans. */
   readonly random: Random;
@@ -26,7 +30,7 @@ export class Operator {
   pausedAt = Infinity;
   #lifts = 0;
 
-  constructor(loop: Loop, daemon: { readonly socketPath: string }) {
+  constructor(loop: Loop, daemon: Place) {
     this.#loop = loop;
     this.#daemon = daemon;
     this.random = loop.random('operator');
@@ -34,10 +38,18 @@ export class Operator {
 
   /** Pauses the engine or a policy, for some minutes. */
   pause(): void {
+    this.#pause(this.#loop.faults.below(2) === 0 ? undefined : 'resume-billing');
+  }
+
+  /** Pauses the engine, with a command to one of the replicas. */
+  pauseAll(at: Place): void {
+    this.#pause(undefined, at);
+  }
+
+  #pause(policy: string | undefined, at = this.#daemon): void {
     const { faults } = this.#loop;
-    const policy = faults.below(2) === 0 ? undefined : 'resume-billing';
     const lifts = this.#lifts;
-    this.#command('/api/v1/pause', { reason: 'a test', ...(policy && { policy }) }).then(
+    this.#command('/api/v1/pause', { reason: 'a test', ...(policy && { policy }) }, at).then(
       ({ status }) => {
         if (status === 200 && policy === undefined && lifts === this.#lifts) this.pausedAt = this.#loop.time;
       },
@@ -133,14 +145,18 @@ export class Operator {
     }
   }
 
-  #command(path: string, body: object): Promise<Answered> {
+  #command(path: string, body: object, at = this.#daemon): Promise<Answered> {
     this.#loop.note(this.#process, `${path} ${JSON.stringify(body)}`);
-    return this.#send('POST', path, JSON.stringify(body));
+    return this.#send('POST', path, { body: JSON.stringify(body), at });
   }
 
-  #send(method: string, path: string, body?: string): Promise<Answered> {
+  #send(
+    method: string,
+    path: string,
+    { body, at = this.#daemon }: { body?: string; at?: Place } = {},
+  ): Promise<Answered> {
     const headers = { 'content-type': 'application/json', host: 'localhost' };
-    const { socketPath } = this.#daemon;
+    const { socketPath } = at;
     return exchange(this.#process, { socketPath, path, method, headers, ...(body !== undefined && { body }) });
   }
 }

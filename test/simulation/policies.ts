@@ -1,4 +1,5 @@
 /** Policies of the simulated daemon: each action, trigger and mode. Each acts on messages with a label of its own. */
+import { STAGING } from './staging.ts';
 
 interface Caps {
   readonly hour: number;
@@ -9,6 +10,8 @@ interface SimPolicy {
   /** False if only an event starts it. */
   readonly isScheduled: boolean;
   readonly mode?: 'approve';
+  /** The other account, which most histories do not have. */
+  readonly account?: 'staging';
   readonly caps?: Caps;
   /** Its remaining keys, with its limits other than the caps. */
   readonly text: string;
@@ -76,6 +79,13 @@ export const POLICIES: Readonly<Record<string, SimPolicy>> = {
     text: `select: { resource: message-dlq, anyLabel: [bulk], failedBefore: 1h }, action: { type: message-dlq.prune }`,
     limits: 'maxPerRun: 3, probation: { runs: 1 }',
   },
+  'resume-staging': {
+    isScheduled: true,
+    account: STAGING.name,
+    caps: { hour: 4, day: 40 },
+    text: `${RUNS('staging')}, ${RESUME}`,
+    limits: ATTEMPTS,
+  },
   'raise-budget': {
     isScheduled: true,
     text: `select: { resource: account-budget }, where: spend.monthUsd >= 0.02 * double(budget.knownUsd),
@@ -87,9 +97,9 @@ export const POLICIES: Readonly<Record<string, SimPolicy>> = {
 
 /** @param caps fewer than those of the table, if the configuration was changed */
 export function policyText(name: string, every: () => string, caps = POLICIES[name]!.caps): string {
-  const { isScheduled, mode = 'enforce', text, limits } = POLICIES[name]!;
+  const { isScheduled, mode = 'enforce', account = 'production', text, limits } = POLICIES[name]!;
   const parts = [
-    `name: ${name}, account: production, mode: ${mode}`,
+    `name: ${name}, account: ${account}, mode: ${mode}`,
     ...(isScheduled ? [`every: ${every()}`] : []),
     text,
     `limits: { ${[caps && `maxPerHour: ${caps.hour}, maxPerDay: ${caps.day}`, limits].filter(Boolean).join(', ')} }`,

@@ -6,6 +6,8 @@ import type { Checks } from './invariants.ts';
 import type { SimPostgres } from './postgres/server.ts';
 import { none } from './violation.ts';
 
+const MINUTE = 60_000;
+
 /** Checks the database after the end of all replicas. @param now epoch milliseconds */
 export async function checkReplicas(checks: Checks, { books }: SimPostgres, now: number): Promise<void> {
   checks.effects(books);
@@ -29,6 +31,10 @@ export async function checkReplicas(checks: Checks, { books }: SimPostgres, now:
     head?.['value'] === `${last?.sequence}:${last?.hash}` ? [] : [{ head, last }],
   );
   checkTold(chain, books);
+  none(
+    'every arrival of a canary is taken',
+    books.prepare('SELECT at, fact FROM canary_arrivals WHERE at < ?').all(now - MINUTE),
+  );
   none('every replica has left', books.prepare('SELECT id FROM replicas').all());
   const open = "SELECT id, kind, state FROM commands WHERE state <> 'done' AND expires_at > ?";
   none('every command has ended or expired', books.prepare(open).all(now));

@@ -1,11 +1,13 @@
 /** Two or three replicas of the daemon on one PostgreSQL, their faults, and what the checks see of them. */
-import type { Exposition } from '../support/exposition.ts';
-import { canariesOf } from './canaries.ts';
+import { expositionOf, type Exposition } from '../support/exposition.ts';
+import { canariesOf } from './canary-routes.ts';
 import { configOf, KEY, KEY_FILE, TOKEN_FILE } from './config.ts';
 import { SimDaemon, type LogLine } from './daemon.ts';
 import { WORLD, type Loop, type Process } from './loop.ts';
+import type { Operator } from './operator.ts';
 import type { SimPostgres } from './postgres/server.ts';
 import type { SimService } from './service.ts';
+import { hasStaging, STAGING } from './staging.ts';
 import type { Forbidden, Subject } from './subject.ts';
 import { Violation } from './violation.ts';
 import { balance } from './wire.ts';
@@ -17,6 +19,8 @@ const FIRST_HOOKS_PORT = 8_091;
 const LONGEST_MS = 90_000;
 /** Maximum duration of a stop after a commit: another replica may take the account. */
 const LONGEST_STOP_MS = 4 * MINUTE;
+/** Maximum duration of a partition, which is longer than a lease. */
+const LONGEST_PART_MS = 5 * MINUTE;
 /** Time after a clock was wrong until each replica knows again what it owns: a lease and a heartbeat. */
 const UNSTEADY_MS = 70_000;
 /** Maximum offset of the database's clock, which is longer than a lease. */
@@ -24,10 +28,9 @@ const LONGEST_STEP_MS = 4 * MINUTE;
 /** Time after the last fault in which a start may still meet a connection that does not respond. */
 const CALM_MS = 4 * MINUTE;
 
-interface Owner {
+interface Scraped {
   readonly metrics: Exposition;
   readonly isPresent: boolean;
-  readonly epoch: number;
 }
 
 export interface Scene {
@@ -43,6 +46,7 @@ export class Replicas implements Subject {
   readonly #loop: Loop;
   readonly #postgres: SimPostgres;
   readonly daemons: readonly SimDaemon[];
+  readonly #accounts: readonly string[];
   readonly #stopped = new Set<SimDaemon>();
   /** Time from which on a start must not fail. */
   #calm = 0;
@@ -52,6 +56,7 @@ export class Replicas implements Subject {
   constructor({ loop, folder, service, receiver, postgres, onLine }: Scene) {
     this.#loop = loop;
     this.#postgres = postgres;
+    this.#accounts = ['production', ...(hasStaging(loop) ? [STAGING.name] : [])];
     const seeded = loop.random('replicas');
     // All replicas have equal policies.
     const randomOf = () => loop.random('history');
@@ -67,7 +72,15 @@ export class Replicas implements Subject {
       daemon.put(TOKEN_FILE, service.token);
       daemon.put(KEY_FILE, KEY);
       daemon.configure(
-        configOf({ service: service.emulator.url, receiver, signingKey, random: randomOf(), canaries, place }),
+        configOf({
+          service: service.emulator.url,
+          receiver,
+          signingKey,
+          random: randomOf(),
+          canaries,
+          hasStaging: hasStaging(loop),
+          place,
+        }),
       );
       return daemon;
     });
@@ -95,28 +108,31 @@ export class Replicas implements Subject {
     return this.daemons.some((daemon) => daemon.process === process);
   }
 
-  forbids({ label }: Process): Forbidden | undefined {
-    if (!this.#postgres.isIdle) return undefined;
-    const owner = this.books.prepare('SELECT owner, epoch FROM leases WHERE account = ?').get('production');
-    const isOwner = String(owner?.['owner']).startsWith(`${label}/`);
-    return isOwner ? undefined : { label, ...owner, mayRead: this.#loop.time < this.#unsteadyUntil };
+  forbids({ label }: Process): readonly Forbidden[] {
+    if (!this.#postgres.isIdle) return [];
+    const mayRead = this.#loop.time < this.#unsteadyUntil;
+    const lease = this.books.prepare('SELECT owner, epoch FROM leases WHERE account = ?');
+    return this.#accounts.flatMap((account) => {
+      const found = lease.get(account);
+      return String(found?.['owner']).startsWith(`${label}/`) ? [] : [{ account, label, mayRead, ...found }];
+    });
   }
 
-  /** Returns the metrics of the owner. @throws {Error} if there is none */
+  /** Returns the metrics of each account from its owner. @throws {Error} if an account has none */
   async scrape(by: Process) {
-    const scraped = await Promise.allSettled(this.daemons.map((daemon) => daemon.scrape(by)));
-    const owners = scraped
-      .flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-      .map((one) => ({ ...one, epoch: epochOf(one.metrics) }))
-      .filter((one): one is Owner => one.epoch !== undefined)
-      .toSorted((one, other) => other.epoch - one.epoch);
-    const [owner, second] = owners;
-    if (owner === undefined) throw new Error('no replica owns the account');
-    if (owner.epoch === second?.epoch)
-      throw new Violation('one replica owns the account', `two have epoch ${owner.epoch}`);
-    // A replica that has just taken the account has no series of it until it has read the store.
-    const isRead = owner.metrics.all('msgsvc_log_events_total').length > 0;
-    return { ...owner, isPresent: owner.isPresent && isRead };
+    const settled = await Promise.allSettled(this.daemons.map((daemon) => daemon.scrape(by)));
+    const scraped = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const owners = this.#accounts.map((account) => ({ account, ...ownerOf(account, scraped) }));
+    const samples = owners.flatMap(({ account, metrics }, at) =>
+      metrics.samples.filter(({ labels }) =>
+        labels['account'] === undefined ? at === 0 : labels['account'] === account,
+      ),
+    );
+    // A replica that has just taken an account has no series of it until it has read the store.
+    const isPresent = owners.every(
+      (one) => one.isPresent && one.metrics.all('msgsvc_log_events_total', { account: one.account }).length > 0,
+    );
+    return { metrics: expositionOf(samples, owners[0]!.metrics.types), isPresent };
   }
 
   start(): void {
@@ -140,7 +156,7 @@ export class Replicas implements Subject {
   }
 
   /** Makes what happens to replicas and their database in a minute. */
-  minute(): void {
+  minute(operator: Operator): void {
     const { faults } = this.#loop;
     const strikes = (kind: string, likelihood: number): boolean => faults.strikes(kind, likelihood);
     const postgres = this.#postgres;
@@ -149,7 +165,7 @@ export class Replicas implements Subject {
     if (strikes('suspended machine', 0.02)) this.#suspend(this.#any(), faults.below(LONGEST_STOP_MS));
     if (strikes('database stalls', 0.01)) postgres.stall(faults.below(LONGEST_MS));
     if (strikes('database restarts', 0.01)) postgres.restart(faults.below(LONGEST_MS));
-    if (strikes('database apart', 0.02)) postgres.part(this.#any().label, faults.below(LONGEST_MS));
+    if (strikes('database apart', 0.02)) this.#part(this.#any(), faults.below(LONGEST_PART_MS), operator);
     if (strikes('database clock step', 0.01)) this.#step(faults.below(LONGEST_STEP_MS));
     if (strikes('scale', 0.03)) this.#scale(this.#any());
   }
@@ -186,6 +202,18 @@ export class Replicas implements Subject {
     this.#unsteadyUntil = Math.max(this.#unsteadyUntil, daemon.process.stoppedUntil + UNSTEADY_MS);
   }
 
+  /** Cuts a replica off from the database. An operator may pause it, or a supervisor end it, before it is back. */
+  #part(daemon: SimDaemon, ms: number, operator: Operator): void {
+    this.#postgres.part(daemon.label, ms);
+    const { process } = daemon;
+    const reaction = [() => operator.pauseAll(daemon), () => daemon.crash('without its database')][
+      this.#loop.faults.below(4)
+    ];
+    this.#loop.after(this.#loop.faults.below(ms), WORLD, 'a reaction', () => {
+      if (daemon.process === process) reaction?.();
+    });
+  }
+
   /** Moves the database's clock. Leases may end early or late. */
   #step(ms: number): void {
     this.#postgres.step(ms);
@@ -217,9 +245,22 @@ export class Replicas implements Subject {
   }
 }
 
+/** @throws {Error} if no replica owns the account, and {Violation} if two own it at the same epoch */
+function ownerOf(account: string, scraped: readonly Scraped[]): Scraped {
+  const owners = scraped
+    .map((one) => ({ ...one, epoch: epochOf(one.metrics, account) }))
+    .filter((one): one is Scraped & { readonly epoch: number } => one.epoch !== undefined)
+    .toSorted((one, other) => other.epoch - one.epoch);
+  const [owner, second] = owners;
+  if (owner === undefined) throw new Error(`no replica owns ${account}`);
+  if (owner.epoch === second?.epoch)
+    throw new Violation('one replica owns the account', `two have epoch ${owner.epoch}`);
+  return owner;
+}
+
 /** Epoch of the lease on the account; undefined if the replica does not own it. */
-function epochOf(metrics: Exposition): number | undefined {
-  const labels = { account: 'production' };
+function epochOf(metrics: Exposition, account: string): number | undefined {
+  const labels = { account };
   if (metrics.value('opsd_lease_owner', labels) !== 1) return undefined;
   return metrics.value('opsd_lease_epoch', labels);
 }

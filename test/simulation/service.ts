@@ -4,11 +4,13 @@ import type { RecordedRequest } from '#emulator/control/request-recorder.ts';
 import type { OperationFaultRule } from '#emulator/http/faults.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { LogRow } from '../support/service.ts';
+import { get, post, type Application } from './application.ts';
 import { BulkSender } from './bulk.ts';
+import { needsGroup } from './canary-routes.ts';
 import { setDestinations, type Answer } from './destinations.ts';
-import { exchange, type Answered } from './exchange.ts';
 import { Process, runAs, type Loop } from './loop.ts';
 import { BUDGET } from './policies.ts';
+import { hasStaging, STAGING, StagingSender } from './staging.ts';
 import { HOOKS_PORT } from './wire.ts';
 
 export const ACCOUNT = 'acc-1';
@@ -17,6 +19,8 @@ export const HOOK_TOKEN = 'hook-token';
 export const ALERT_TOKEN = 'alert-token';
 /** First token of the account. */
 const TOKEN = 'simulated-token';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 const MINUTE = 60_000;
 /** Mean time between two requests of the applications. */
@@ -61,6 +65,7 @@ export class SimService {
   /** Writes of the daemon. */
   readonly sent: Sent[] = [];
   readonly #bulk: BulkSender;
+  readonly #staging: StagingSender;
   /** Budgets that the account has had, oldest first. */
   readonly budgets: number[] = [];
   #sequence = 0;
@@ -75,8 +80,10 @@ export class SimService {
     this.process = process;
     this.emulator = emulator;
     this.#bulk = new BulkSender(loop, emulator);
+    this.#staging = new StagingSender(loop, emulator);
     setDestinations(loop, (url) => this.#answer(url));
     const account = emulator.accounts.byId(ACCOUNT)!;
+    if (needsGroup(loop)) this.#createGroup();
     const { budgets } = this;
     budgets.push(account.budgetUsd);
     Object.defineProperty(account, 'budgetUsd', {
@@ -96,7 +103,10 @@ export class SimService {
         control: true,
         random: loop.random('emulator'),
         listen: { host: '127.0.0.1', port: 0 },
-        accounts: [{ id: ACCOUNT, token: TOKEN, budgetUsd: BUDGET.knownUsd }],
+        accounts: [
+          { id: ACCOUNT, token: TOKEN, budgetUsd: BUDGET.knownUsd },
+          ...(hasStaging(loop) ? [{ id: STAGING.id, token: STAGING.token }] : []),
+        ],
         management: { username: 'user', password: 'password' },
         onError: (error) => (loop.failure ??= error),
       }),
@@ -108,6 +118,7 @@ export class SimService {
   begin(): void {
     this.#next();
     this.#bulk.begin();
+    this.#staging.begin();
     for (const host of ['bill', 'mail', 'shop']) this.#toggle(host);
   }
 
@@ -115,6 +126,7 @@ export class SimService {
   rest(): void {
     this.#isBusy = false;
     this.#bulk.rest();
+    this.#staging.rest();
     this.#broken.clear();
     this.emulator.control.faults.clear();
   }
@@ -154,21 +166,17 @@ export class SimService {
     this.emulator.accounts.byId(ACCOUNT)!.token = `rotated-token-${(this.#rotations += 1)}`;
   }
 
-  /** Returns every entry of the log, in the order in which the service wrote them. */
-  async logRows(): Promise<readonly LogRow[]> {
+  /** Returns every entry of an account's log, in the order in which the service wrote them. */
+  async logRows(account: string): Promise<readonly LogRow[]> {
     const rows: LogRow[] = [];
     let cursor = '';
     do {
-      const { text } = await this.#get(`/v2/logs${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
+      const { text } = await get(this.#as(account), `/v2/logs${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
       const page = JSON.parse(text) as { readonly logs: readonly LogRow[]; readonly cursor?: string };
       rows.push(...page.logs);
       cursor = page.cursor ?? '';
     } while (cursor !== '');
     return rows.toReversed();
-  }
-
-  #get(path: string): Promise<Answered> {
-    return exchange(this.#app, { url: this.emulator.url, path, headers: { authorization: `Bearer ${this.token}` } });
   }
 
   #below(max: number): number {
@@ -224,13 +232,18 @@ export class SimService {
   }
 
   #post(operation: string, url: string, headers: Record<string, string>): void {
-    exchange(this.#app, {
-      url: this.emulator.url,
-      method: 'POST',
-      path: `/v2/${operation}/${url}`,
-      headers: { authorization: `Bearer ${this.token}`, ...headers },
-      body: JSON.stringify({ of: (this.#posted += 1) }),
-    }).catch(() => (this.failures += 1));
+    const sent = { headers, body: { of: (this.#posted += 1) } };
+    post(this.#as(ACCOUNT), `/v2/${operation}/${url}`, sent).catch(() => (this.failures += 1));
+  }
+
+  #as(account: string): Application {
+    return { process: this.#app, emulator: this.emulator, account };
+  }
+
+  /** Creates the URL Group of a canary. */
+  #createGroup(): void {
+    const body = { endpoints: [{ url: `http://${HOOKS}/hooks/canary/production/lane` }] };
+    void post(this.#as(ACCOUNT), '/v2/topics/lane/endpoints', { headers: JSON_TYPE, body });
   }
 
   #answer({ hostname }: URL): Answer {

@@ -11,8 +11,9 @@ export type Books = Pick<DatabaseSync, 'isTransaction'> & {
   };
 };
 
-/** Reason against a request to the service. */
+/** Reason against a request to the service about an account. */
 export interface Forbidden {
+  readonly account: string;
   readonly label: string;
   /** True if it may read. A write needs an intent, which the database accepts from the owner alone. */
   readonly mayRead: boolean;
@@ -23,8 +24,8 @@ export interface Subject {
   /** Calls back at once, or when the store shows only what is committed. */
   whenCommitted(work: () => void): void;
   owns(process: Process): boolean;
-  /** Returns why the process must not send a request to the service; undefined if it may. */
-  forbids(process: Process): Forbidden | undefined;
+  /** Returns the accounts about which the process must not send a request to the service. */
+  forbids(process: Process): readonly Forbidden[];
   /** @returns the metrics, and true if the same process still runs */
   scrape(by: Process): Promise<{ readonly metrics: Exposition; readonly isPresent: boolean }>;
 }

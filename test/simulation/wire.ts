@@ -4,15 +4,15 @@ import type { Forbidden } from './subject.ts';
 
 /** Moment at which a process decides to send a request. */
 export interface Beginning {
-  /** Reason why the process must not send it; undefined if it may. */
-  readonly forbidden: Forbidden | undefined;
+  /** Accounts that it must not be about. */
+  readonly forbidden: readonly Forbidden[];
   /** Time of the history. */
   readonly at: number;
 }
 
 interface Observer {
-  /** Returns why the process must not send a request to the service; undefined if it may. */
-  forbids(owner: Process): Forbidden | undefined;
+  /** Returns the accounts about which the process must not send a request to the service. */
+  forbids(owner: Process): readonly Forbidden[];
   /**
    * Called for each request to the service, when its process sends it.
    *
@@ -33,7 +33,7 @@ export function observer(): Observer | undefined {
 }
 
 export function beginning(owner: Process): Beginning {
-  return { forbidden: observer()?.forbids(owner), at: presentLoop().time };
+  return { forbidden: observer()?.forbids(owner) ?? [], at: presentLoop().time };
 }
 
 /** Port of the hooks of the daemon, or of the balancer before its replicas. */

@@ -33,6 +33,10 @@ export function parseExposition(text: string): Exposition {
     if (match === null) throw new Error(`not a sample: ${line}`);
     samples.push({ name: match[1]!, labels: parseLabels(match[2] ?? '', line), value: parseValue(match[3]!) });
   }
+  return expositionOf(samples, types);
+}
+
+export function expositionOf(samples: readonly Sample[], types: Exposition['types']): Exposition {
   const all = (name: string, labels: Readonly<Record<string, string>> = {}): Sample[] =>
     samples.filter(
       (sample) => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
