@@ -127,8 +127,8 @@ export class Checks {
     const rows = (sql: string, ...values: readonly number[]) => subject.books.prepare(sql).all(...values);
     // One of this moment is on its way.
     const queued = rows('SELECT receiver, record FROM notification_queue').filter(({ record }) => {
-      const { notification } = JSON.parse(String(record)) as KeptNotification;
-      return notification.at < EPOCH + this.#loop.time - MINUTE;
+      const { notification, isWill } = JSON.parse(String(record)) as KeptNotification;
+      return isWill !== true && notification.at < EPOCH + this.#loop.time - MINUTE;
     });
     none('every notification is delivered', queued);
     const settled = EPOCH + this.#loop.time - LONGEST_SETTLE_MS;

@@ -16,6 +16,7 @@ import type {
   StoredNotifications,
 } from './notification-store.ts';
 import { Unwritten } from './unwritten.ts';
+import { endOf, isWill, willOf } from './will.ts';
 
 /** Maximum number of conditions, and of queued notifications for each receiver. */
 const MOST_CONDITIONS = 1_000;
@@ -41,6 +42,10 @@ export interface NotificationBookOptions {
   readonly owns?: ((account: string) => boolean) | undefined;
   /** Milliseconds that a condition of severity `info` lasts before its notification. */
   readonly infoAfterMs: number;
+  /** Stored end of a condition that this process may notify without saving it. */
+  readonly will?: Notification | undefined;
+  /** Epoch milliseconds. */
+  readonly now: number;
 }
 
 export class NotificationBook {
@@ -53,29 +58,37 @@ export class NotificationBook {
   readonly #writeListeners = new Set<(hasFailed: boolean) => void>();
   #saving: NodeJS.Immediate | undefined;
   readonly #writes = new OneByOne();
+  readonly #will: QueuedNotification | undefined;
   #hasFailed = false;
   #isNews = false;
 
   constructor(options: NotificationBookOptions) {
     this.#options = options;
-    const { receivers, stored, unsaved } = options;
+    const { receivers, stored, unsaved, will, now } = options;
     for (const receiver of receivers) this.#queues.set(receiver, []);
-    this.#take(stored);
+    this.#take(stored, now);
     if (unsaved !== undefined) this.#takeUnsaved(unsaved);
+    const receiver = will && options.receiverOf(will);
+    if (receiver !== undefined) this.#will = willOf(will!, receiver);
+    this.#storeWill();
     this.#tell();
     for (const receiver of receivers) this.#tellWaiting(receiver);
     this.#saveLater();
   }
 
-  #take({ notifications, queue }: StoredNotifications): void {
+  #take({ notifications, queue }: StoredNotifications, now: number): void {
     for (const kept of notifications) {
       const { key } = kept.notification;
       if (kept.endedAt === undefined || this.#options.keepsEnded) this.#notifications.set(key, kept);
       else this.#unwritten.note(key, kept);
     }
-    for (const queued of queue) {
+    for (const stored of queue) {
+      const queued = isWill(stored) ? endOf(stored, now) : stored;
       const waiting = this.#queues.get(queued.receiver);
-      if (waiting !== undefined) waiting.push(queued);
+      // An active condition ends by itself.
+      if (isWill(stored) && this.#notifications.has(queued.kept.notification.key)) {
+        this.#unwritten.noteQueued(queued, 'settled');
+      } else if (waiting !== undefined) waiting.push(queued);
       else {
         this.#unwritten.noteQueued(queued, 'settled');
         this.#lost(queued.receiver, 'no_receiver');
@@ -101,12 +114,23 @@ export class NotificationBook {
     }
   }
 
+  #storeWill(): void {
+    if (this.#will === undefined) return;
+    this.#unwritten.noteQueued(this.#will, 'queued');
+    this.#saveLater();
+  }
+
+  /** The process stops. The next change that is saved removes its will. */
+  withdrawWill(): void {
+    if (this.#will !== undefined) this.#unwritten.noteQueued(this.#will, 'settled');
+  }
+
   /** Resolves conditions of replicas that do not run any more, and sends their notifications. */
   adopt({ notifications, queue }: StoredNotifications, at: number): void {
     const isKnown = ({ id, receiver }: QueuedNotification): boolean =>
       this.#queues.get(receiver)?.some((queued) => queued.id === id) === true;
     const added = notifications.filter(({ notification }) => !this.#notifications.has(notification.key));
-    this.#take({ notifications: added, queue: queue.filter((queued) => !isKnown(queued)) });
+    this.#take({ notifications: added, queue: queue.filter((queued) => !isKnown(queued)) }, at);
     for (const { notification } of added) {
       const detail = `replica ${notification.replica ?? ''} does not run any more`;
       this.hear({ ...notification, detail, at, isResolved: true });
@@ -239,6 +263,8 @@ export class NotificationBook {
       reportStoreFailure(this.#options.events, 'save notifications', error);
     }
     this.#unwritten.end(isWritten);
+    // Another replica may have taken this one for stopped, and sent its will.
+    if (this.#hasFailed && isWritten) this.#storeWill();
     this.#hasFailed = !isWritten;
     for (const listener of this.#writeListeners) listener(!isWritten);
     return isWritten;

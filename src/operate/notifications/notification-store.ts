@@ -10,6 +10,11 @@ export interface KeptNotification {
   readonly endedAt?: number;
   /** Set while it has not lasted long enough for a notification. */
   readonly isUntold?: true;
+  /**
+   * Set for the end of a condition that is stored while it is not active. It is sent if the process ends without
+   * removing it: the condition may then be known to receivers, but not to the store.
+   */
+  readonly isWill?: true;
 }
 
 export interface QueuedNotification {

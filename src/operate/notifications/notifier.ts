@@ -18,6 +18,7 @@ import type { UnsavedNotifications } from './unsaved-notifications.ts';
 import type { NotificationSettings, ReceiverSettings } from './settings.ts';
 import { Bell } from './bell.ts';
 import { sendToWebhook } from './webhook.ts';
+import { storeEnd } from './will.ts';
 
 const TIMEOUT_MS = 10_000;
 const SAVE_AGAIN_MS = 5_000;
@@ -56,6 +57,8 @@ export function createNotifier({ settings, store, stored, unsaved, clock, events
     keepsEnded: alertmanager !== undefined,
     owns: replica?.owns,
     infoAfterMs: settings.infoAfter,
+    now: clock.now(),
+    will: ofReplica(storeEnd(clock.now()), replica),
     receiverOf: ({ owner }) => [`webhook/${owner}`, 'webhook'].find((name) => webhooks.has(name)),
   });
   const post = createHttpPost({ clock, timeoutMs: TIMEOUT_MS });
@@ -113,6 +116,7 @@ export function createNotifier({ settings, store, stored, unsaved, clock, events
       subscription[Symbol.dispose]();
       stop.abort(new Error('the daemon is stopping'));
       await Promise.all(senders);
+      book.withdrawWill();
       // Before the write, which a store that does not respond may outlast.
       const drop = unsaved?.keep(book.unsaved(), replica);
       if (await book.save()) drop?.();

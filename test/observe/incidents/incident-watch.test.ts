@@ -58,6 +58,7 @@ function world() {
     const book = new NotificationBook({
       store: notifications,
       stored: await notifications.load(),
+      now: clock.now(),
       receivers: ['webhook'],
       events,
       keepsEnded: false,

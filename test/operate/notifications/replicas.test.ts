@@ -108,6 +108,15 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
     expect(two.keys()).toEqual(['store']);
   });
 
+  test('a replica ends what its predecessor may have notified without the store', async () => {
+    const { start, sent, clock } = await replicaWorld(await open());
+    // It never stops.
+    await start(FIRST);
+    await clock.advance(0);
+    await start(FIRST);
+    expect(await sent(1)).toEqual(['resolved store/one one']);
+  });
+
   test('only the leader notifies what belongs to no account and no process, and the next leader continues it', async () => {
     const { start, sent } = await replicaWorld(await open());
     const one = await start(FIRST);
@@ -160,6 +169,16 @@ describe.each(SERVERS)('%s', (server) => {
     const rows = 'SELECT record FROM notifications UNION ALL SELECT record FROM notification_queue';
     expect(await store.database.read(all(rows))).toEqual([]);
     expect((await sent(4)).length).toBe(4);
+  });
+
+  test('the leader ends what a killed replica may have notified without the store', async () => {
+    const { start, sent, look, clock } = await stopped();
+    await start(FIRST);
+    await clock.advance(0);
+    await start(LEADER);
+    await look();
+    await look();
+    expect(await sent(4)).toContain('resolved store/one one');
   });
 
   test('nobody resolves the conditions of a replica that comes back', async () => {

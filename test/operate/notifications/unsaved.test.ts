@@ -74,7 +74,10 @@ test('a resolved condition whose end was never saved does not return', async () 
   const second = await start();
   expect(second.activeConditions()).toEqual([]);
   // The first generation may have ended before the response of the webhook.
-  await until({ what: 'an empty store' }, async () => Object.values(await store.load()).flat().length === 0);
+  await until({ what: 'a store without conditions' }, async () => {
+    const { notifications, queue } = await store.load();
+    return notifications.length === 0 && queue.every(({ kept }) => kept.isWill === true);
+  });
 });
 
 test('a replica keeps nothing of an account, which may have another owner', async () => {
@@ -137,4 +140,44 @@ test('a replica that has lost an account sends nothing more about it', async () 
   lost.clear();
   await clock.advance(5_000);
   expect(await sent(3)).toEqual(['firing held/resume-billing', 'firing store/one', 'resolved held/resume-billing']);
+});
+
+test('a process that ended without its store: its successor ends what was never saved', async () => {
+  const { start, sent, tell, turn, broken, clock } = await world();
+  await start();
+  await turn();
+  // From here on, the first process saves nothing.
+  broken.isBroken = true;
+  tell({ key: 'store', account: undefined });
+  expect(await sent(1)).toEqual(['firing store']);
+  await clock.advance(2 * 86_400_000);
+  const second = await start();
+  expect(await sent(2)).toEqual(['firing store', 'resolved store']);
+  expect(second.activeConditions()).toEqual([]);
+});
+
+test('a process that stops leaves nothing to send', async () => {
+  const { start, sent, tell, turn, db, sink } = await world();
+  const first = await start();
+  await turn();
+  expect(db.prepare('SELECT receiver FROM notification_queue').all()).toEqual([{ receiver: 'webhook' }]);
+  await first[Symbol.asyncDispose]();
+  expect(db.prepare('SELECT receiver FROM notification_queue').all()).toEqual([]);
+  await start();
+  tell();
+  expect(await sent(1)).toEqual(['firing held/resume-billing']);
+  expect(sink.requests).toHaveLength(1);
+});
+
+test('a condition that was saved is active after a kill, and ends once', async () => {
+  const { start, sent, tell, turn, sink } = await world();
+  await start();
+  tell({ key: 'store', account: undefined });
+  await turn();
+  expect(await sent(1)).toEqual(['firing store']);
+  const second = await start();
+  expect(second.activeConditions()).toMatchObject([{ key: 'store' }]);
+  tell({ key: 'store', account: undefined, isResolved: true });
+  expect(await sent(2)).toEqual(['firing store', 'resolved store']);
+  expect(new Set(sink.requests.map(({ body }) => JSON.parse(body.toString('utf8')).id)).size).toBe(2);
 });
