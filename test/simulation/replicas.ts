@@ -204,13 +204,13 @@ export class Replicas implements Subject {
 
   /** Cuts a replica off from the database. An operator may pause it, or a supervisor end it, before it is back. */
   #part(daemon: SimDaemon, ms: number, operator: Operator): void {
+    const { faults } = this.#loop;
     this.#postgres.part(daemon.label, ms);
     const { process } = daemon;
-    const reaction = [() => operator.pauseAll(daemon), () => daemon.crash('without its database')][
-      this.#loop.faults.below(4)
-    ];
-    this.#loop.after(this.#loop.faults.below(ms), WORLD, 'a reaction', () => {
-      if (daemon.process === process) reaction?.();
+    const pause = (): void => operator.pauseAll(daemon);
+    const reaction = [pause, pause, () => daemon.crash('without its database'), () => undefined][faults.below(4)]!;
+    this.#loop.after(faults.below(ms / 2), WORLD, 'a reaction', () => {
+      if (daemon.process === process) reaction();
     });
   }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { MUTANTS } from '../simulation/mutants.ts';
 import { simulate } from '../support/simulate.ts';
 
-const HISTORIES = Number(process.env['HISTORIES'] ?? 10_000);
+const HISTORIES = Number(process.env['HISTORIES'] ?? 1_000);
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
 
 test(`${HISTORIES} histories from seed ${SEED}`, { timeout: 86_400_000 }, async () => {
