@@ -213,6 +213,11 @@ export class Checks {
     repairs.checkBodies(books);
     repairs.checkApprovals(books);
     this.#alerts.check(books);
+    const left = books.prepare('SELECT record FROM notification_queue').all();
+    none(
+      'a process that stopped leaves no end of its condition',
+      left.filter(({ record }) => (JSON.parse(String(record)) as KeptNotification).isWill === true),
+    );
     this.#canaries.check(books);
   }
 
