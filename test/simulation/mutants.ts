@@ -270,13 +270,21 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
     from: 'if (!generation().policies.engine.unwrittenPauses().has(scope)) return;',
     to: 'if (scope !== undefined) return;',
   },
+  'arrivals-deleted': {
+    breaks: 'a replica that has lost an account deletes the arrivals of messages that it does not know',
+    within: 12,
+    store: 'postgres',
+    file: 'src/storage/postgres/canary-relay.ts',
+    from: '(id) => [id]), account);',
+    to: '(id) => [id]));',
+  },
   'notified-unsaved': {
     breaks: 'a condition of an account is notified before it is saved',
     within: 1,
     store: 'postgres',
     file: 'src/operate/notifications/notification-book.ts',
-    from: 'accountOf(one) === undefined || !this.#unwritten.has(one)',
-    to: 'accountOf(one) === undefined || one !== undefined',
+    from: 'isOfStore(one) || !this.#unwritten.has(one)',
+    to: 'isOfStore(one) || one !== undefined',
   },
   'lost-account-notified': {
     breaks: 'a replica notifies about an account that it has lost',

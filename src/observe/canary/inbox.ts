@@ -100,7 +100,7 @@ export class CanaryInbox {
       for (const relayed of await relay.read(place)) {
         if (!(await this.#apply(place, relayed))) applied.push(relayed.id);
       }
-      await relay.delete(applied);
+      await relay.delete(place, applied);
     });
   }
 

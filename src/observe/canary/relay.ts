@@ -27,6 +27,9 @@ export interface CanaryRelay {
   put(place: CanaryPlace, fact: RelayedFact): Promise<number>;
   /** Returns what arrived for a canary, oldest first. */
   read(place: CanaryPlace): Promise<readonly Relayed[]>;
-  /** Deletes what was applied. `CanaryChange` deletes a message or callback together with its change. */
-  delete(ids: readonly number[]): Promise<void>;
+  /**
+   * Deletes what was applied. Fails at a replica that has lost the account: it does not know the newest messages.
+   * `CanaryChange` deletes a message or callback together with its change.
+   */
+  delete(place: CanaryPlace, ids: readonly number[]): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
  * Active conditions and queued notifications, in memory. The store follows one turn later, so that events are never
- * delayed. Notifications are sent even if the store cannot be written, except for those of a shared account.
+ * delayed. Notifications are sent even if the store cannot be written. With replicas, only that of the store is.
  */
 import { randomUUID } from 'node:crypto';
 import type { Notification } from '#foundation/domain/notification.ts';
@@ -16,7 +16,7 @@ import type {
   StoredNotifications,
 } from './notification-store.ts';
 import { Unwritten } from './unwritten.ts';
-import { endOf, isWill, willOf } from './will.ts';
+import { endOf, isOfStore, isWill, willOf } from './will.ts';
 
 /** Maximum number of conditions, and of queued notifications for each receiver. */
 const MOST_CONDITIONS = 1_000;
@@ -228,7 +228,7 @@ export class NotificationBook {
     const accountOf = ({ kept }: QueuedNotification): string | undefined => kept.notification.account;
     const own = queued.filter((one) => accountOf(one) === undefined || owns(accountOf(one)!));
     const waiting = this.#hasFailed ? own : own.slice(0, 1);
-    return waiting.find((one) => accountOf(one) === undefined || !this.#unwritten.has(one));
+    return waiting.find((one) => isOfStore(one) || !this.#unwritten.has(one));
   }
 
   hasQueued(receiver: string): boolean {

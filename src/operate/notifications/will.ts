@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Notification } from '#foundation/domain/notification.ts';
 import type { QueuedNotification } from './notification-store.ts';
 
-/** The condition that is notified although it cannot be saved. @param at now, in epoch milliseconds */
+/** Returns the end of the condition of the store. @param at now, in epoch milliseconds */
 export function storeEnd(at: number): Notification {
   const detail = 'the process ended before it could report the end of this condition';
   return { key: 'store', severity: 'critical', summary: 'The store is unavailable', detail, at, isResolved: true };
@@ -14,6 +14,11 @@ export function storeEnd(at: number): Notification {
 
 export function willOf(notification: Notification, receiver: string): QueuedNotification {
   return { id: randomUUID(), receiver, kept: { notification, startedAt: notification.at, isWill: true } };
+}
+
+/** Returns true for the condition that is notified although it cannot be saved. */
+export function isOfStore({ kept }: QueuedNotification): boolean {
+  return kept.notification.key.split('/')[0] === 'store';
 }
 
 export function isWill({ kept }: QueuedNotification): boolean {

@@ -33,8 +33,12 @@ export function createCanaryRelay(database: Database): CanaryRelay {
         fact: JSON.parse(String(fact)) as Relayed['fact'],
       }));
     },
-    async delete(ids) {
-      if (ids.length > 0) await database.transaction(each(DELETE, ids, (id) => [id]));
+    async delete({ account }, ids) {
+      if (ids.length > 0)
+        await database.transaction(
+          each(DELETE, ids, (id) => [id]),
+          account,
+        );
     },
   };
 }

@@ -34,7 +34,7 @@ function database(clock: ManualClock) {
       return last;
     },
     read: async () => [...rows].map(([id, { at, fact }]) => ({ id, agoMs: clock.monotonic() - at, fact })),
-    async delete(ids) {
+    async delete(_place, ids) {
       for (const id of ids) rows.delete(id);
     },
   };

@@ -98,21 +98,21 @@ test('what was saved is not kept', async () => {
   expect(unsaved.take()).toBeUndefined();
 });
 
-test('a replica sends a condition of an account only after it is saved', async () => {
+test('a replica sends only a store condition before it is saved', async () => {
   const { start, sent, tell, turn, broken, clock } = await world(REPLICA);
   await start();
   broken.isBroken = true;
   tell({ key: 'held/resume-billing' });
+  tell({ key: 'replica-name', account: undefined });
   tell({ key: 'store', account: undefined });
   await turn();
-  // A condition of the process itself does not wait.
   expect(await sent(1)).toEqual(['firing store/one']);
   await clock.advance(5_000);
   expect(await sent(1)).toEqual(['firing store/one']);
   broken.isBroken = false;
   // No other change repeats the write.
   await clock.advance(5_000);
-  expect(await sent(2)).toEqual(['firing store/one', 'firing held/resume-billing']);
+  expect(await sent(3)).toEqual(['firing store/one', 'firing held/resume-billing', 'firing replica-name/one']);
 });
 
 test('without replicas, a condition of an account does not wait for the store', async () => {

@@ -4,6 +4,8 @@ import type { RoundRecord } from '#observe/canary/store.ts';
 import { createCanaryStore } from '#storage/canary-store.ts';
 import { all, run } from '#storage/database.ts';
 import { createCanaryRelay } from '#storage/postgres/canary-relay.ts';
+import { LeaseLostError } from '#storage/postgres/postgres-error.ts';
+import { replicaLedgers } from '../../support/postgres/replica-ledgers.ts';
 import { SERVERS } from '../../support/postgres/servers.ts';
 import { postgresStore } from '../../support/postgres/test-databases.ts';
 
@@ -48,11 +50,25 @@ describe.each(SERVERS)('%s', (server) => {
     for (const { agoMs } of found) expect(agoMs).toBeGreaterThanOrEqual(0);
     await store.save({ rounds: [ROUND], relayed: id });
     expect(await relay.read(HOME)).toHaveLength(1);
-    await relay.delete(found.map((one) => one.id));
+    await relay.delete(
+      HOME,
+      found.map((one) => one.id),
+    );
     expect(await relay.read(HOME)).toEqual([]);
     // The requests to a canary that no one sends any more do not stay.
     await database.transaction(run('UPDATE canary_arrivals SET at = at - 3600001'));
     await relay.put(HOME, { kind: 'probe', nonce });
     expect(await database.read(all('SELECT canary FROM canary_arrivals'))).toEqual([{ canary: 'home' }]);
+  });
+
+  test('a replica that has lost the account deletes nothing', async () => {
+    const { open, give } = await replicaLedgers(server);
+    const [before, after] = [await open(), await open()];
+    await give(before, HOME.account);
+    await give(after, HOME.account);
+    const id = await createCanaryRelay(after.database).put(HOME, { kind: 'probe', nonce: ROUND.nonce });
+    await expect(createCanaryRelay(before.database).delete(HOME, [id])).rejects.toThrow(LeaseLostError);
+    await createCanaryRelay(after.database).delete(HOME, [id]);
+    expect(await createCanaryRelay(after.database).read(HOME)).toEqual([]);
   });
 });
