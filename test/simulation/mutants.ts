@@ -277,14 +277,6 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
     from: 'const due = [...audit.opening.notes];',
     to: 'const due = audit.opening.notes.slice(0, 0);',
   },
-  'fence-removed': {
-    breaks: 'a replica commits counts of an account that another one has taken',
-    within: 21,
-    store: 'postgres',
-    file: 'src/storage/postgres/postgres-database.ts',
-    from: "if (current.get(account) === epoch && isOfTimeline(epoch, String(row['timeline']))) continue;",
-    to: 'if (epoch > 0) continue;',
-  },
   'ended-forgotten': {
     breaks: 'messages are forgotten while a sweep may find their entries',
     within: 22,

@@ -62,10 +62,10 @@ describe.each(SERVERS)('%s', (server) => {
   });
 
   test('a replica that has lost the account deletes nothing', async () => {
-    const { open, give } = await replicaLedgers(server);
-    const [before, after] = [await open(), await open()];
-    await give(before, HOME.account);
-    await give(after, HOME.account);
+    const replicas = await replicaLedgers(server);
+    const [before, after] = [await replicas.open(), await replicas.open()];
+    await replicas.give(before, HOME.account);
+    await replicas.give(after, HOME.account);
     const id = await createCanaryRelay(after.database).put(HOME, { kind: 'probe', nonce: ROUND.nonce });
     await expect(createCanaryRelay(before.database).delete(HOME, [id])).rejects.toThrow(LeaseLostError);
     await createCanaryRelay(after.database).delete(HOME, [id]);
