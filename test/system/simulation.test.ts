@@ -5,6 +5,9 @@ import { Player } from '../simulation/player.ts';
 import { SEEDS } from '../simulation/seeds.ts';
 import { simulate } from '../support/simulate.ts';
 
+/** Those with replicas take minutes each on a busy machine. */
+const LONGEST_MS = 1_800_000;
+
 test('equal seeds give equal histories, in one process or in two, and all invariants hold', async () => {
   const [one, two] = await Promise.all(
     [1, 2].map((jobs) => simulate(`--seed 1 --histories 2 --minutes 10 --jobs ${jobs}`)),
@@ -14,7 +17,7 @@ test('equal seeds give equal histories, in one process or in two, and all invari
   expect(two!.last).toBe(one!.last);
 });
 
-test('the seeds that once failed hold', async () => {
+test('the seeds that once failed hold', { timeout: LONGEST_MS }, async () => {
   // One process for all of them: its start costs as much as a history.
   const player = new Player();
   onTestFinished(() => player.end());
