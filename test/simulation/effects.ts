@@ -44,9 +44,14 @@ function wasDelivered(db: Books, dlqId: string): boolean {
   return found !== undefined;
 }
 
+/** Returns all intents, oldest first. */
+export function actsOf(db: Books): readonly Act[] {
+  return db.prepare(`${ACTS} ORDER BY id`).all().map(actOf);
+}
+
 /** Checks all effects after the end. */
 export function checkEffects(sent: readonly Sent[], db: Books): void {
-  const acts = db.prepare(`${ACTS} ORDER BY id`).all().map(actOf);
+  const acts = actsOf(db);
   for (const [form, requests] of Map.groupBy(sent, formOf)) {
     if (form === 'of no policy') continue;
     const own = acts.filter(({ action }) => action === form.action);

@@ -1,4 +1,4 @@
-/** Seeds of histories that fail without the fix of a fault, with the minutes they need. CI replays them. */
+/** Seeds of histories that failed before the fix of a fault, with the minutes that they needed. CI replays them. */
 export const SEEDS = [
   // A full disk at a start: the next record proved that an uncommitted one was committed.
   { seed: 1, minutes: 30 },

@@ -166,7 +166,7 @@ export class SimService {
     this.emulator.accounts.byId(ACCOUNT)!.token = `rotated-token-${(this.#rotations += 1)}`;
   }
 
-  /** Returns every entry of an account's log, in the order in which the service wrote them. */
+  /** Returns every entry of an account's log, as the service wrote them, the first one first. */
   async logRows(account: string): Promise<readonly LogRow[]> {
     const rows: LogRow[] = [];
     let cursor = '';

@@ -1,19 +1,13 @@
 /** Checks of the service's request record and the ledger, for daemons that were killed during actions. */
 import type { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
-import { checkEffects } from '../simulation/effects.ts';
-import { actOf } from '../simulation/forms.ts';
+import { actsOf, checkEffects } from '../simulation/effects.ts';
 import type { Sent } from '../simulation/service.ts';
-
-const ACTS = `
-  SELECT id, policy, action, target, at, active, items, lineage, proposal,
-    (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id DESC LIMIT 1) AS outcome
-  FROM intents`;
 
 /** Checks effects as the simulation does, and that nothing is open or in doubt any more. */
 export function judge(sent: readonly Sent[], db: DatabaseSync) {
   checkEffects(sent, db);
-  const acts = db.prepare(ACTS).all().map(actOf);
+  const acts = actsOf(db);
   expect(acts.filter(({ outcome }) => outcome === 'unknown')).toEqual([]);
   const pauses = db.prepare('SELECT scope, reason FROM pauses').all();
   expect(pauses, 'outcomes that do not match the plan, or more done than requested').toEqual([]);

@@ -1,6 +1,7 @@
 /**
  * End of a condition that a process stores in advance, and removes when it stops. If it ends otherwise, or without its
- * store, the condition may be known to a receiver but not to the store: whoever finds the end then sends it.
+ * store, the condition may be known to a receiver but not to the store. The next process then sends the end, or the
+ * leader of the replicas does.
  */
 import { randomUUID } from 'node:crypto';
 import type { Notification } from '#foundation/domain/notification.ts';
