@@ -90,7 +90,7 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
       if (head !== undefined) logger.info({ head: `${head.sequence}:${head.hash}` }, 'audit log head');
       const because = ledger.mustBeAdopted;
       if (because !== undefined) {
-        logger.warn({ because }, 'store not adopted, policies do not act; run opsd state adopt --reason TEXT');
+        logger.warn({ because }, 'policies do not act');
       }
     },
   });

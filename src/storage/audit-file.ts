@@ -37,7 +37,7 @@ export function openAuditLog(store: Store, clock: Clock, maxBytes = Infinity): A
   try {
     return openFile(path, { store, clock, maxBytes });
   } catch (error) {
-    const problem = `the audit log is unusable: ${errorMessage(error)}`;
+    const problem = `the audit log is unusable: ${errorMessage(error)}; fix this and restart the daemon`;
     return {
       problem,
       opening: { notes: [] },

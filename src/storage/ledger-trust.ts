@@ -17,8 +17,10 @@ export interface StoreTrust extends Pick<Trust, 'leaseLost' | 'adopt'> {
 
 /** Result of an opening that was recorded in the audit log. */
 export interface Opening {
-  /** Reason why the audit log cannot be written until a restart. */
+  /** Reason why the audit log cannot be written. */
   readonly problem?: string | undefined;
+  /** Tries to record the opening once more. Absent if it is recorded, or if only a restart helps. */
+  readonly again?: () => Promise<Opening>;
   /** Reason why an operator must adopt the store. */
   readonly distrust?: string | undefined;
 }
@@ -29,9 +31,14 @@ export const MUST_ADOPT = 'must_adopt';
 const STATE = `SELECT key, value FROM meta WHERE key IN ('instance', 'epoch', '${MUST_ADOPT}')`;
 
 /** Records this opening in the audit log first, and stores why the store is not trusted. */
-export async function recordOpening({ database, write }: Journal, audit: AuditLog): Promise<Opening> {
-  const problem = audit.problem ?? (await begin());
-  return { problem, distrust: await database.read(metaValue(MUST_ADOPT)) };
+export async function recordOpening(journal: Journal, audit: AuditLog): Promise<Opening> {
+  const { database, write } = journal;
+  const unwritten = audit.problem === undefined ? await begin() : undefined;
+  return {
+    problem: audit.problem ?? unwritten,
+    ...(unwritten !== undefined && { again: () => recordOpening(journal, audit) }),
+    distrust: await database.read(metaValue(MUST_ADOPT)),
+  };
 
   /** @returns why the audit log could not be written */
   async function begin(): Promise<string | undefined> {
@@ -47,16 +54,27 @@ export async function recordOpening({ database, write }: Journal, audit: AuditLo
       await write((tell) => tell({ type: OPENED }));
       return undefined;
     } catch (error) {
-      return `the audit log cannot be written: ${errorMessage(error)}`;
+      return `the audit log cannot be written: ${errorMessage(error)}; each run of a policy tries again`;
     }
   }
 }
 
 export function createTrust(
   { database, instance, epoch, problem: storeProblem, notOwned, write }: Journal,
-  { problem, distrust: found }: Opening,
+  { problem: found, again: first, distrust: stored }: Opening,
 ): StoreTrust {
-  let distrust = found;
+  let problem = found;
+  let again = first;
+  let distrust = stored;
+  let trying: Promise<void> | undefined;
+
+  async function reopen(): Promise<void> {
+    try {
+      ({ problem, again } = { again: undefined, ...(await again!()) });
+    } finally {
+      trying = undefined;
+    }
+  }
 
   // The lock of a file excludes a second process. This check detects a store that was changed despite the lock. It cannot
   // detect a copy of the file that is opened elsewhere.
@@ -76,11 +94,13 @@ export function createTrust(
 
   return {
     lost,
-    leaseLost: async (...accounts) => database.read(lost(accounts)),
-    mustBeAdopted: () => problem ?? distrust,
+    async leaseLost(...accounts) {
+      if (again !== undefined) await (trying ??= reopen());
+      return database.read(lost(accounts));
+    },
+    mustBeAdopted: () => problem ?? (distrust && `${distrust}; \`opsd state adopt --reason TEXT\` ends this state`),
     async adopt({ by, reason }) {
-      if (problem !== undefined)
-        throw new Error(`${problem}; fix this and restart the daemon before you adopt the store`);
+      if (problem !== undefined) throw new Error(`${problem}; adopt the store after that`);
       const adopted = await write(function* (tell) {
         const because = yield* metaValue(MUST_ADOPT);
         if (because === undefined) return undefined;

@@ -180,7 +180,26 @@ test('an audit log that cannot be opened leaves a daemon that does nothing, and 
   const ledger = await openLedger(store, audit);
   expect(ledger.mustBeAdopted).toMatch(/^the audit log is unusable: ENOTDIR/);
   await expect(ledger.beginRun(planOf(), 1)).rejects.toThrow(/the audit log is unusable/);
-  await expect(ledger.adopt({ at: 1, by: 'anna', reason: 'x' })).rejects.toThrow(/fix this and restart the daemon/);
+  await expect(ledger.adopt({ at: 1, by: 'anna', reason: 'x' })).rejects.toThrow(/fix this and restart the daemon; adopt the store/);
+});
+
+test('an opening that cannot be recorded is tried again until it is, once', async () => {
+  const { path, auditPath, records } = world();
+  const store = openStore(path);
+  onTestFinished(() => store[Symbol.dispose]());
+  const audit = openAuditLog(store, new ManualClock(1));
+  onTestFinished(() => audit[Symbol.dispose]());
+  renameSync(auditPath, `${auditPath}.away`);
+  const ledger = await openLedger(store, audit);
+  const reason = /^the audit log cannot be written: .* moved or removed .*; each run of a policy tries again$/;
+  expect(ledger.mustBeAdopted).toMatch(reason);
+  expect(await ledger.leaseLost('production')).toBeUndefined();
+  expect(ledger.mustBeAdopted).toMatch(reason);
+  await expect(ledger.adopt({ at: 1, by: 'anna', reason: 'x' })).rejects.toThrow(/adopt the store after that/);
+  renameSync(`${auditPath}.away`, auditPath);
+  await Promise.all([ledger.leaseLost('production'), ledger.leaseLost('production')]);
+  expect(ledger.mustBeAdopted).toBeUndefined();
+  expect(typesOf(await records())).toEqual(['store.opened']);
 });
 
 test('a change whose transaction fails after its record is followed by a record of the failure', async () => {

@@ -13,8 +13,9 @@ export interface Trust {
   /** Reason why this process must not act on these accounts: it is not their only executor. Undefined while it is. */
   leaseLost(...accounts: readonly string[]): Promise<string | undefined>;
   /**
-   * Reason why the store must not be used to act: it is older than the audit log, or its identity is unknown. All
-   * policies are in audit until an operator adopts it, on any replica. `leaseLost` and `reserve` read it again.
+   * Reason why the store must not be used to act, and what ends it. The store is older than the audit log, or its identity
+   * is unknown: all policies are in audit until an operator adopts it, on any replica. Or the audit log cannot be written.
+   * `leaseLost` and `reserve` read it again.
    */
   readonly mustBeAdopted: string | undefined;
   adopt(adopted: { readonly at: number; readonly by: string; readonly reason: string }): Promise<string | undefined>;

@@ -316,7 +316,7 @@ describe('caps', () => {
     const real = memoryLedger();
     const ledger = Object.create(real, { mustBeAdopted: { value: 'the store is an old copy' } }) as typeof real;
     const w = await ran({ policies: [policyOf()], ledger, entries: 1 });
-    const reason = 'all caps count as used: the store is an old copy; `opsd state adopt --reason TEXT` ends this state';
+    const reason = 'all caps count as used: the store is an old copy';
     expect(w.lastRun()).toMatchObject({ outcome: 'held', acted: 0, stopped: { guard: 'caps', measured: reason } });
     const planned = await w.engine.plan('resume-billing', ASKED, NEVER);
     if (!planned.ok) throw new Error(planned.message);

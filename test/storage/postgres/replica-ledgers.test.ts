@@ -224,15 +224,16 @@ describe.each(SERVERS)('%s', (server) => {
       const reserve = async (dlqId: string) =>
         ledger.reserve(await ledger.beginRun(planned(a), NOW), resumeOf(dlqId, a), NOW, NO_CAPS);
       expect(await reserve('dlq-1')).toMatchObject({ ok: true });
+      const adopt = 'restored from a backup; `opsd state adopt --reason TEXT` ends this state';
       await other.database.transaction(run(/^INSERT INTO meta .*(?=;$)/m.exec(BACKUP_PAGE)![0]));
       expect(await reserve('dlq-2')).toEqual({
         ok: false,
         guard: 'caps',
-        reason: 'all caps count as used up: restored from a backup',
+        reason: `all caps count as used up: ${adopt}`,
       });
-      expect(ledger.mustBeAdopted).toBe('restored from a backup');
+      expect(ledger.mustBeAdopted).toBe(adopt);
       await other.ledger.leaseLost();
-      expect(other.ledger.mustBeAdopted).toBe('restored from a backup');
+      expect(other.ledger.mustBeAdopted).toBe(adopt);
       await other.ledger.adopt({ at: NOW, by: 'oncall', reason: 'checked' });
       expect(await reserve('dlq-2')).toMatchObject({ ok: true });
       expect(ledger.mustBeAdopted).toBeUndefined();

@@ -62,7 +62,7 @@ export async function capUse(
   now: number,
 ): Promise<readonly PlanCap[]> {
   const adopt = ledger.mustBeAdopted;
-  const why = adopt && { why: `all caps count as used: ${adopt}; \`opsd state adopt --reason TEXT\` ends this state` };
+  const why = adopt && { why: `all caps count as used: ${adopt}` };
   const used = await ledger.used(
     caps.map(({ policy, limit }) => ({ scope: scopeOf(policy, limit), since: now - lengthOf(limit) })),
   );

@@ -165,7 +165,7 @@ export class Authority {
       [accounts.get(policy.account)?.mode ?? 'enforce', `the mode of account ${policy.account}`],
       [ceiling ?? 'enforce', `OPSD_MODE is ${ceiling ?? 'enforce'}`],
       [auditOnly === undefined ? 'enforce' : 'audit', auditOnly ?? ''],
-      [adopt === undefined ? 'enforce' : 'audit', `${adopt ?? ''}; \`opsd state adopt --reason TEXT\` ends this state`],
+      [adopt === undefined ? 'enforce' : 'audit', adopt ?? ''],
     ];
     const mode = leastMode(policy.mode, ...all.map(([one]) => one));
     return { mode, reducedBy: mode === policy.mode ? undefined : all.find(([one]) => one === mode)?.[1] };
