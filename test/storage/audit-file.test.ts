@@ -180,7 +180,9 @@ test('an audit log that cannot be opened leaves a daemon that does nothing, and 
   const ledger = await openLedger(store, audit);
   expect(ledger.mustBeAdopted).toMatch(/^the audit log is unusable: ENOTDIR/);
   await expect(ledger.beginRun(planOf(), 1)).rejects.toThrow(/the audit log is unusable/);
-  await expect(ledger.adopt({ at: 1, by: 'anna', reason: 'x' })).rejects.toThrow(/fix this and restart the daemon; adopt the store/);
+  await expect(ledger.adopt({ at: 1, by: 'anna', reason: 'x' })).rejects.toThrow(
+    /fix this and restart the daemon; adopt the store/,
+  );
 });
 
 test('an opening that cannot be recorded is tried again until it is, once', async () => {

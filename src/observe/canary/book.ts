@@ -149,13 +149,13 @@ export class CanaryBook {
       this.#count(round, 'duplicate');
       if (round.isEnded) await this.end(round, { verdict: 'service', reason: 'the message arrived twice' });
     }
-    return () => this.#answered(round, arrival, round.nowMs);
+    return () => this.#answered(round, arrival, round.nowMs - arrival.afterMs);
   }
 
   /** Records that the sender of a message that arrived at another replica has the response. */
-  answered(round: Round, of: number, relayed: Past): void {
+  answered(round: Round, { of, answerMs }: { readonly of: number; readonly answerMs: number }): void {
     const arrival = round.record.arrivals.find((one) => one.relayed === of);
-    if (arrival !== undefined) this.#answered(round, arrival, afterMsOf(round, relayed));
+    if (arrival !== undefined) this.#answered(round, arrival, answerMs);
   }
 
   async called(round: Round, status: number | undefined, relayed?: Past): Promise<void> {
@@ -233,8 +233,7 @@ export class CanaryBook {
     };
   }
 
-  #answered(round: Round, arrival: Arrival, afterMs: number): void {
-    const answerMs = Math.max(0, afterMs - arrival.afterMs);
+  #answered(round: Round, arrival: Arrival, answerMs: number): void {
     // In memory only: after a restart, a failure is unknown anyway.
     const arrivals = round.record.arrivals.map((one) => (one === arrival ? { ...one, answerMs } : one));
     round.record = { ...round.record, arrivals };

@@ -69,7 +69,7 @@ export class CanaryInbox {
     const read = readCode(this.#book.key, code, place);
     if (read === undefined) return undefined;
     const { purpose, nonce } = read;
-    const { relay } = share;
+    const { relay, clock } = share;
     if (purpose === 'probe') {
       return { kind: 'probe', take: async () => void (await relay.put(place, { kind: 'probe', nonce })) };
     }
@@ -85,8 +85,12 @@ export class CanaryInbox {
       kind: 'message',
       body: bodyOf(nonce, bytes),
       async take({ altered }) {
+        const begun = clock.monotonic();
         const of = await relay.put(place, { kind: 'message', nonce, altered });
-        return () => void relay.put(place, { kind: 'answered', nonce, of }).catch(share.onFailed);
+        return () => {
+          const answerMs = clock.monotonic() - begun;
+          void relay.put(place, { kind: 'answered', nonce, of, answerMs }).catch(share.onFailed);
+        };
       },
     };
   }
@@ -110,7 +114,7 @@ export class CanaryInbox {
     if (fact.kind === 'probe') remember(this.#probes, fact.nonce);
     const round = 'nonce' in fact ? this.#book.find(fact.nonce) : undefined;
     if (round === undefined) return false;
-    if (fact.kind === 'answered') this.#book.answered(round, fact.of, past);
+    if (fact.kind === 'answered') this.#book.answered(round, fact);
     if (fact.kind === 'callback' && fact.messageId !== undefined) remember(this.#callbacks, fact.messageId);
     if (fact.kind === 'callback' && round.record.callback === undefined) {
       await this.#book.called(round, fact.status, past);

@@ -8,7 +8,8 @@ import type { CanaryPlace } from './message.ts';
 /** Content of a relayed request. `answered`: the sender of the message `of` has the response. */
 export type RelayedFact =
   | { readonly kind: 'message'; readonly nonce: string; readonly altered: boolean }
-  | { readonly kind: 'answered'; readonly nonce: string; readonly of: number }
+  /** The response to arrival `of`, and its time from the request. This fact itself may be stored later. */
+  | { readonly kind: 'answered'; readonly nonce: string; readonly of: number; readonly answerMs: number }
   | { readonly kind: 'callback'; readonly nonce: string; readonly status?: number; readonly messageId?: string }
   | { readonly kind: 'probe'; readonly nonce: string }
   | { readonly kind: 'rejection'; readonly rejection: CanaryFacts['rejections'][number] };

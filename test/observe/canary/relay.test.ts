@@ -17,6 +17,8 @@ const MINUTE = 60_000;
 function database(clock: ManualClock) {
   const kept = createCanaryStore(openMemoryStore('here'));
   const rows = new Map<number, { readonly at: number; readonly fact: RelayedFact }>();
+  /** Settles when the facts about responses are stored. */
+  const responses = { stored: Promise.resolve() };
   let last = 0;
   let rounds: Parameters<CanaryStore['save']>[0]['rounds'] = [];
   const store: CanaryStore = {
@@ -30,6 +32,7 @@ function database(clock: ManualClock) {
   const relay: CanaryRelay = {
     sizeOf: async (_place, nonce) => rounds.find((round) => round.nonce === nonce)?.bytes,
     async put(_place, fact) {
+      if (fact.kind === 'answered') await responses.stored;
       rows.set((last += 1), { at: clock.monotonic(), fact });
       return last;
     },
@@ -38,12 +41,12 @@ function database(clock: ManualClock) {
       for (const id of ids) rows.delete(id);
     },
   };
-  return { store, relay, rows };
+  return { store, relay, rows, responses };
 }
 
 async function replicas(options: WorldOptions = {}) {
   const clock = new ManualClock(START);
-  const { store, relay, rows } = database(clock);
+  const { store, relay, rows, responses } = database(clock);
   const share = { relay, clock, onFailed: () => undefined };
   const owner = await canaryWorld({ clock, store, share: { ...share, isOwn: () => true }, ...options });
   const book = await CanaryBook.open({
@@ -69,7 +72,7 @@ async function replicas(options: WorldOptions = {}) {
     await callback.take({ status, ...(messageId !== undefined && { messageId }) });
   }
   const report = () => owner.service.entry(owner.service.published.at(-1)!, 'DELIVERED', { responseStatus: 202 });
-  return { owner, other, found, arrive, call, report, rows, clock };
+  return { owner, other, found, arrive, call, report, rows, responses, clock };
 }
 
 test('a message and its callback that another replica gets are the owner’s, with their times', async () => {
@@ -86,6 +89,20 @@ test('a message and its callback that another replica gets are the owner’s, wi
     result: { verdict: 'ok' },
   });
   expect(rows.size).toBe(0);
+});
+
+test('the owner learns late of a response, and not of a late response', async () => {
+  const { owner, arrive, call, responses, clock } = await replicas();
+  const store = Promise.withResolvers<void>();
+  responses.stored = store.promise;
+  await clock.advance(300);
+  await arrive();
+  await call();
+  await clock.advance(35_000);
+  store.resolve();
+  await clock.advance(2_000);
+  expect(owner.newest().record).toMatchObject({ arrivals: [{ afterMs: 300, answerMs: 0 }] });
+  expect(owner.newest().record.result?.verdict).not.toBe('receiver');
 });
 
 test('a message that arrives elsewhere right before its limit is not late', async () => {

@@ -41,11 +41,11 @@ describe.each(SERVERS)('%s', (server) => {
     const { nonce } = ROUND;
     const id = await relay.put(HOME, { kind: 'message', nonce, altered: false });
     await relay.put({ ...HOME, canary: 'away' }, { kind: 'probe', nonce });
-    await relay.put(HOME, { kind: 'answered', nonce, of: id });
+    await relay.put(HOME, { kind: 'answered', nonce, of: id, answerMs: 3 });
     const found = await relay.read(HOME);
     expect(found.map(({ fact }) => fact)).toEqual([
       { kind: 'message', nonce, altered: false },
-      { kind: 'answered', nonce, of: id },
+      { kind: 'answered', nonce, of: id, answerMs: 3 },
     ]);
     for (const { agoMs } of found) expect(agoMs).toBeGreaterThanOrEqual(0);
     await store.save({ rounds: [ROUND], relayed: id });
