@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KeptNotification } from '#operate/notifications/notification-store.ts';
 import { expositionOf, serviceCounts, type Exposition } from '../support/exposition.ts';
 import { logTruth, toldByMetrics, type LogTruth } from '../support/log-truth.ts';
+import type { LogRow } from '../support/service.ts';
 import { checkAudit } from './audit.ts';
 import { Canaries } from './canaries.ts';
 import type { LogLine, SimDaemon } from './daemon.ts';
@@ -117,7 +118,11 @@ export class Checks {
       const isPaused = operator.pausedAt < at;
       this.#whenCommitted(subject, () => this.#sends(subject.books, requestOf(head), isPaused));
     };
-    observeWith(this.#loop, { forbids, sees });
+    const notifies = (text: string, { forbidden }: Beginning): void => {
+      const reason = forbidden.find(({ account, mayRead }) => !mayRead && text.includes(`"account":"${account}"`));
+      if (reason !== undefined) this.#fail(new Violation('only the owner of an account notifies about it', reason));
+    };
+    observeWith(this.#loop, { forbids, sees, notifies });
     this.#scrapeLater(subject);
   }
 
@@ -174,19 +179,21 @@ export class Checks {
   /** Compares the metrics with the service's own figures. @returns the difference, if there is one */
   async counters(subject: Subject): Promise<Violation | undefined> {
     const all = await this.#scrape(subject);
-    const isUnsure = subject.books.prepare(UNSURE).all().length > 0;
+    const isRevised = subject.books.prepare(UNSURE).all().length > 0;
     for (const account of this.#accounts) {
-      const found = await this.#difference(ofAccount(all, account.name), account, isUnsure);
+      const found = await this.#difference(ofAccount(all, account.name), account, isRevised);
       if (found !== undefined) return found;
     }
     return undefined;
   }
 
-  async #difference(metrics: Exposition, { id, figures }: Account, isUnsure: boolean): Promise<Violation | undefined> {
+  async #difference(metrics: Exposition, { id, figures }: Account, isRevised: boolean): Promise<Violation | undefined> {
     const counted = 1_000 * (metrics.value('opsd_log_watermark_timestamp_seconds') ?? 0);
     if (counted < EPOCH + this.#loop.time - LONGEST_UNREAD_MS) return new Violation('the log is read', { counted });
     // Canaries are sent until the end.
-    const truth = logTruth((await this.#service.logRows(id)).filter(({ time }) => time <= counted));
+    const rows = (await this.#service.logRows(id)).filter(({ time }) => time <= counted);
+    const isUnsure = isRevised || goesBack(rows);
+    const truth = logTruth(rows);
     const told = toldByMetrics(metrics);
     for (const part of ['counters', 'inFlight', ...(isUnsure ? [] : (['histograms'] as const))] as const) {
       if (!isDeepStrictEqual(told[part], truth[part]))
@@ -202,8 +209,12 @@ export class Checks {
     await checkAudit(daemon.store, db);
   }
 
-  /** Checks all effects after the end. */
-  effects(books: Books): void {
+  /**
+   * Checks all effects after the end.
+   *
+   * @param arrivals facts about canaries that their owner has not read
+   */
+  effects(books: Books, arrivals: readonly string[] = []): void {
     this.#service.take();
     checkEffects(this.#service.sent, books);
     repairs.checkRepublished(this.#service);
@@ -218,7 +229,7 @@ export class Checks {
       'a process that stopped leaves no end of its condition',
       left.filter(({ record }) => (JSON.parse(String(record)) as KeptNotification).isWill === true),
     );
-    this.#canaries.check(books);
+    this.#canaries.check(books, arrivals);
   }
 
   #sends(books: Books, sent: Request, isPaused: boolean): void {
@@ -265,6 +276,16 @@ export class Checks {
     }
     return metrics;
   }
+}
+
+/** Returns true if the service's clock was set back in the life of a message: its entries have no order by time. */
+function goesBack(rows: readonly LogRow[]): boolean {
+  const last = new Map<string, number>();
+  return rows.some(({ messageId, time }) => {
+    const before = last.get(messageId) ?? time;
+    last.set(messageId, time);
+    return time < before;
+  });
 }
 
 /** Returns the metrics of an account. */

@@ -156,11 +156,7 @@ class SimSocket extends Duplex {
       this.reset();
       return;
     }
-    if (this.link === 'opsd>service' && this.#isClient) {
-      const head = bytes.toString('latin1');
-      const begun = (this.bytesWritten === bytes.length && this.begun) || beginning(this.owner);
-      if (/^[^\r]* HTTP\/1\.1\r/.test(head)) observer()?.sees(this.owner, head, begun);
-    }
+    if (this.#isClient) this.#observe(bytes);
     const sent = FAULTY.has(this.link) ? this.#damaged(bytes) : bytes;
     if (sent === undefined) return;
     const text = `${this.link} ${this.#isClient ? '' : '< '}${this.link.endsWith('>postgres') ? '' : firstLine(sent)}`;
@@ -174,6 +170,14 @@ class SimSocket extends Duplex {
       peer.#touched = presentLoop().time;
       peer.push(sent);
     });
+  }
+
+  #observe(bytes: Buffer): void {
+    if (this.link !== 'opsd>service' && this.link !== 'opsd>receiver') return;
+    const text = bytes.toString('latin1');
+    const begun = (this.bytesWritten === bytes.length && this.begun) || beginning(this.owner);
+    if (this.link === 'opsd>receiver') observer()?.notifies(text, begun);
+    else if (/^[^\r]* HTTP\/1\.1\r/.test(text)) observer()?.sees(this.owner, text, begun);
   }
 
   /** Returns the bytes that arrive; undefined if none do. */

@@ -28,7 +28,10 @@ export class Operator {
   #deploys = 0;
   /** Time of the response to a pause of the engine, until its end is requested. */
   pausedAt = Infinity;
+  /** Number of ends of pauses so far: requests and responses. */
   #lifts = 0;
+  /** Number of requested ends without a response. They may come true at any time. */
+  #lifting = 0;
 
   constructor(loop: Loop, daemon: Place) {
     this.#loop = loop;
@@ -51,7 +54,8 @@ export class Operator {
     const lifts = this.#lifts;
     this.#command('/api/v1/pause', { reason: 'a test', ...(policy && { policy }) }, at).then(
       ({ status }) => {
-        if (status === 200 && policy === undefined && lifts === this.#lifts) this.pausedAt = this.#loop.time;
+        const isCertain = lifts === this.#lifts && this.#lifting === 0;
+        if (status === 200 && policy === undefined && isCertain) this.pausedAt = this.#loop.time;
       },
       () => undefined,
     );
@@ -67,12 +71,22 @@ export class Operator {
 
   /** Lifts every pause. Repeats the command until it succeeds. */
   lift(): void {
+    this.#lifted();
+    this.#lifting += 1;
+    const again = (): void => void this.#loop.after(MINUTE, this.#process, 'lifts the pause', () => this.lift());
+    this.#command('/api/v1/unpause', { reason: 'the test is over' })
+      .finally(() => {
+        this.#lifting -= 1;
+        this.#lifted();
+      })
+      .then(({ status }) => {
+        if (status !== 200) again();
+      }, again);
+  }
+
+  #lifted(): void {
     this.pausedAt = Infinity;
     this.#lifts += 1;
-    const again = (): void => void this.#loop.after(MINUTE, this.#process, 'lifts the pause', () => this.lift());
-    this.#command('/api/v1/unpause', { reason: 'the test is over' }).then(({ status }) => {
-      if (status !== 200) again();
-    }, again);
   }
 
   /** Reports a deploy of a new version, sometimes a failed one or the previous version. */

@@ -10,7 +10,11 @@ const MINUTE = 60_000;
 
 /** Checks the database after the end of all replicas. @param now epoch milliseconds */
 export async function checkReplicas(checks: Checks, { books }: SimPostgres, now: number): Promise<void> {
-  checks.effects(books);
+  const arrivals = books.prepare('SELECT at, fact FROM canary_arrivals').all();
+  checks.effects(
+    books,
+    arrivals.map(({ fact }) => String(fact)),
+  );
   const records = books
     .prepare('SELECT record FROM audit ORDER BY sequence')
     .all()
@@ -33,7 +37,7 @@ export async function checkReplicas(checks: Checks, { books }: SimPostgres, now:
   checkTold(chain, books);
   none(
     'every arrival of a canary is taken',
-    books.prepare('SELECT at, fact FROM canary_arrivals WHERE at < ?').all(now - MINUTE),
+    arrivals.filter(({ at }) => Number(at) < now - MINUTE),
   );
   none('every replica has left', books.prepare('SELECT id FROM replicas').all());
   const open = "SELECT id, kind, state FROM commands WHERE state <> 'done' AND expires_at > ?";

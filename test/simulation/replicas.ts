@@ -25,6 +25,8 @@ const LONGEST_PART_MS = 5 * MINUTE;
 const UNSTEADY_MS = 70_000;
 /** Maximum offset of the database's clock, which is longer than a lease. */
 const LONGEST_STEP_MS = 4 * MINUTE;
+/** Factors of the likelihood of a kind of fault. The seed chooses one, so that a history has some kinds often. */
+const WEIGHTS = [0, 1, 1, 4];
 /** Time after the last fault in which a start may still meet a connection that does not respond. */
 const CALM_MS = 4 * MINUTE;
 
@@ -158,7 +160,8 @@ export class Replicas implements Subject {
   /** Makes what happens to replicas and their database in a minute. */
   minute(operator: Operator): void {
     const { faults } = this.#loop;
-    const strikes = (kind: string, likelihood: number): boolean => faults.strikes(kind, likelihood);
+    const strikes = (kind: string, likelihood: number): boolean =>
+      faults.strikes(kind, likelihood * this.#weightOf(kind));
     const postgres = this.#postgres;
     if (strikes('crash', 0.02)) this.crash('at any step');
     if (strikes('stop of a process', 0.02)) this.#stop(this.#any(), faults.below(LONGEST_MS));
@@ -182,6 +185,11 @@ export class Replicas implements Subject {
     await Promise.all(this.daemons.map((daemon) => daemon.stop()));
   }
 
+  #weightOf(kind: string): number {
+    const weights = this.#loop.random(`weight of ${kind}`);
+    return WEIGHTS[Math.floor(weights() * WEIGHTS.length)]!;
+  }
+
   #any(): SimDaemon {
     const { faults } = this.#loop;
     return this.daemons[faults.below(this.daemons.length)]!;
@@ -199,7 +207,6 @@ export class Replicas implements Subject {
     this.#loop.note(WORLD, `the machine of ${daemon.label} is suspended`);
     this.#stop(daemon, ms);
     daemon.process.suspended += ms;
-    this.#unsteadyUntil = Math.max(this.#unsteadyUntil, daemon.process.stoppedUntil + UNSTEADY_MS);
   }
 
   /** Cuts a replica off from the database. An operator may pause it, or a supervisor end it, before it is back. */

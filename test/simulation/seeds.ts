@@ -12,4 +12,6 @@ export const SEEDS = [
   { seed: 28, minutes: 60, store: 'postgres' },
   // A replica that had been stopped sent a notification about an account that it had lost.
   { seed: 36, minutes: 60, store: 'postgres' },
+  // A daemon that started on a full disk stayed in audit mode after the disk had space again.
+  { seed: 2038, minutes: 60, store: 'sqlite' },
 ] as const;

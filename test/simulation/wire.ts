@@ -14,12 +14,14 @@ interface Observer {
   /** Returns the accounts about which the process must not send a request to the service. */
   forbids(owner: Process): readonly Forbidden[];
   /**
-   * Called for each request to the service, when its process sends it.
+   * Called for each request of the daemon to the service, when its process sends it.
    *
    * @param head request line and headers
    * @param begun for the first request of a connection, when its process connected
    */
   sees(owner: Process, head: string, begun: Beginning): void;
+  /** Called for each notification, when its process sends it. */
+  notifies(text: string, begun: Beginning): void;
 }
 
 const observers = new WeakMap<Loop, Observer>();

@@ -23,6 +23,8 @@ export class Connection {
   isReading = false;
   /** True if a statement of this transaction has failed. */
   isFailed = false;
+  /** Accounts that this transaction is about. */
+  accounts: readonly string[] = [];
   readonly #unsent: Uint8Array[] = [];
   /** True if nothing arrives any more, in both directions. */
   isCut = false;

@@ -38,11 +38,8 @@ export class Reads {
       return BEGUN;
     }
     connection.isReading &&= connection.isOpen;
-    if (!connection.isReading) {
-      this.#note(batch);
-      return this.#session.run(batch.bytes);
-    }
-    const response = this.#read(batch, connection.isFailed);
+    if (!connection.isReading) this.#note(batch);
+    const response = connection.isReading ? this.#read(batch, connection.isFailed) : this.#session.run(batch.bytes);
     connection.isFailed = response.at(-1) === FAILED;
     return response;
   }

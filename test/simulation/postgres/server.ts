@@ -10,6 +10,7 @@ import { Process, runAs, type Loop } from '../loop.ts';
 import type { Books } from '../subject.ts';
 import { booksOf } from './books.ts';
 import { Connection, errorOf, type Batch } from './connection.ts';
+import { checkOwner, fencedBy } from './fence.ts';
 import { Reads } from './reads.ts';
 import { message, messagesOf, query, Session } from './session.ts';
 
@@ -212,6 +213,8 @@ export class SimPostgres {
   /** Returns false if the connection has ended. */
   #execute(connection: Connection, batch: Batch): boolean {
     const isCommit = connection.commits(batch);
+    connection.accounts = fencedBy(batch) ?? (connection.isOpen ? connection.accounts : []);
+    if (isCommit && !connection.isFailed) this.#observe(connection);
     const { faults } = this.#loop;
     const strikes = (kind: string, likelihood: number): boolean => {
       const isFault = faults.strikes(kind, isCommit ? likelihood : likelihood / 100);
@@ -241,6 +244,14 @@ export class SimPostgres {
       this.#terminate(connection);
     }
     return true;
+  }
+
+  #observe(connection: Connection): void {
+    try {
+      checkOwner(this.#session, connection.accounts, replicaOf(connection));
+    } catch (error) {
+      this.#loop.failure ??= error;
+    }
   }
 
   /** Sends notices to the connections that listen. @returns the response without them */
