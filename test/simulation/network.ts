@@ -56,6 +56,9 @@ class SimSocket extends Duplex {
   link = '';
   /** Set if nothing arrives at the other end any more. */
   isCut = false;
+  /** Time of the history until which nothing arrives at this end. */
+  deafUntil = 0;
+  readonly #unheard: (() => void)[] = [];
   /** Beginning of the first request, which is decided on before its connection. */
   begun: Beginning | undefined;
   readonly #isClient: boolean;
@@ -117,7 +120,7 @@ class SimSocket extends Duplex {
 
   /** Ends the connection as if the other end did not exist any more. */
   reset(code = 'ECONNRESET'): void {
-    presentLoop().after(latency(), this.owner, `${this.link} reset`, () => this.destroy(errorOf(code, 'read')));
+    this.#hear(latency(), `${this.link} reset`, () => this.destroy(errorOf(code, 'read')));
   }
 
   setTimeout(ms: number, listener?: () => void): this {
@@ -213,8 +216,24 @@ class SimSocket extends Duplex {
     const loop = presentLoop();
     const slow = FAULTY.has(this.link) && loop.faults.strikes('slow', 0.01) ? loop.faults.below(30_000) : 0;
     this.#arrival = Math.max(this.#arrival + 0.002, loop.time + latency() + slow);
-    loop.after(this.#arrival - loop.time, peer.owner, 'bytes', work);
+    peer.#hear(this.#arrival - loop.time, 'bytes', work);
   }
+
+  #hear(ms: number, what: string, work: () => void): void {
+    const loop = presentLoop();
+    loop.after(ms, this.owner, what, () => {
+      if (this.#unheard.length === 0 && this.deafUntil <= loop.time) return work();
+      if (this.#unheard.push(work) > 1) return;
+      loop.after(this.deafUntil - loop.time, this.owner, 'hears again', () => {
+        for (const one of this.#unheard.splice(0)) one();
+      });
+    });
+  }
+}
+
+/** Lets nothing arrive on the connections of a process for a time. New connections work. */
+export function deafen(owner: Process, until: number): void {
+  for (const socket of network().sockets) if (socket.owner === owner) socket.deafUntil = until;
 }
 
 const keyOf = ({ socketPath, port }: ConnectOptions): string => socketPath ?? `:${balanced(Number(port))}`;

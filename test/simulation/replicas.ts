@@ -4,6 +4,7 @@ import { canariesOf } from './canary-routes.ts';
 import { configOf, KEY, KEY_FILE, TOKEN_FILE } from './config.ts';
 import { SimDaemon, type LogLine } from './daemon.ts';
 import { WORLD, type Loop, type Process } from './loop.ts';
+import { deafen } from './network.ts';
 import type { Operator } from './operator.ts';
 import type { SimPostgres } from './postgres/server.ts';
 import type { SimService } from './service.ts';
@@ -19,6 +20,8 @@ const FIRST_HOOKS_PORT = 8_091;
 const LONGEST_MS = 90_000;
 /** Maximum duration of a stop after a commit: another replica may take the account. */
 const LONGEST_STOP_MS = 4 * MINUTE;
+/** Maximum time in which a machine that continues gets nothing on its old connections. */
+const LONGEST_DEAF_MS = 60_000;
 /** Maximum duration of a partition, which is longer than a lease. */
 const LONGEST_PART_MS = 5 * MINUTE;
 /** Time after a clock was wrong until each replica knows again what it owns: a lease and a heartbeat. */
@@ -206,7 +209,10 @@ export class Replicas implements Subject {
   #suspend(daemon: SimDaemon, ms: number): void {
     this.#loop.note(WORLD, `the machine of ${daemon.label} is suspended`);
     this.#stop(daemon, ms);
-    daemon.process.suspended += ms;
+    const { process } = daemon;
+    process.suspended += ms;
+    // What was sent to a suspended machine is sent again at times.
+    deafen(process, process.stoppedUntil + this.#loop.faults.below(LONGEST_DEAF_MS));
   }
 
   /** Cuts a replica off from the database. An operator may pause it, or a supervisor end it, before it is back. */
