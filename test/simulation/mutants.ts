@@ -210,6 +210,14 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
     from: '      if (round.isEnded) continue;\n',
     to: '      if (!round.isEnded) continue;\n',
   },
+  'answer-stored-late': {
+    breaks: 'the response to a message of a canary seems as late as the record of it',
+    within: 12,
+    store: 'postgres',
+    file: 'src/observe/canary/inbox.ts',
+    from: 'this.#book.answered(round, fact);',
+    to: 'this.#book.answered(round, { ...fact, answerMs: round.nowMs - past.agoMs - (round.record.arrivals[0]?.afterMs ?? 0) });',
+  },
   'canaries-counted': {
     breaks: 'messages of canaries count as deliveries of the applications',
     within: 3,

@@ -167,11 +167,11 @@ export class Replicas implements Subject {
       faults.strikes(kind, likelihood * this.#weightOf(kind));
     const postgres = this.#postgres;
     if (strikes('crash', 0.02)) this.crash('at any step');
-    if (strikes('stop of a process', 0.02)) this.#stop(this.#any(), faults.below(LONGEST_MS));
-    if (strikes('suspended machine', 0.02)) this.#suspend(this.#any(), faults.below(LONGEST_STOP_MS));
+    if (strikes('stop of a process', 0.02)) this.#stop(this.#victim(), faults.below(LONGEST_MS));
+    if (strikes('suspended machine', 0.03)) this.#suspend(this.#victim(), faults.below(LONGEST_STOP_MS));
     if (strikes('database stalls', 0.01)) postgres.stall(faults.below(LONGEST_MS));
     if (strikes('database restarts', 0.01)) postgres.restart(faults.below(LONGEST_MS));
-    if (strikes('database apart', 0.02)) this.#part(this.#any(), faults.below(LONGEST_PART_MS), operator);
+    if (strikes('database apart', 0.02)) this.#part(this.#victim(), faults.below(LONGEST_PART_MS), operator);
     if (strikes('database clock step', 0.01)) this.#step(faults.below(LONGEST_STEP_MS));
     if (strikes('scale', 0.03)) this.#scale(this.#any());
   }
@@ -196,6 +196,15 @@ export class Replicas implements Subject {
   #any(): SimDaemon {
     const { faults } = this.#loop;
     return this.daemons[faults.below(this.daemons.length)]!;
+  }
+
+  /** Returns the owner of an account, most of the time: its faults do the most harm. */
+  #victim(): SimDaemon {
+    const { faults } = this.#loop;
+    const account = this.#accounts[faults.below(this.#accounts.length)]!;
+    if (faults.below(3) === 0 || !this.#postgres.isIdle) return this.#any();
+    const lease = this.books.prepare('SELECT owner FROM leases WHERE account = ?').get(account);
+    return this.daemons.find(({ label }) => String(lease?.['owner']).startsWith(`${label}/`)) ?? this.#any();
   }
 
   /** Stops a process as SIGSTOP does, or a long collection of garbage. */

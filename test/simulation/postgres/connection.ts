@@ -36,6 +36,11 @@ export class Connection {
     this.socket = socket;
   }
 
+  /** Name of the replica, which is the third word of the connection's. */
+  get replica(): string {
+    return this.name?.split(' ')[2] ?? '';
+  }
+
   /** Takes bytes of the client. @returns `start` for the startup message, `end` if the client ends the connection */
   add(bytes: Buffer): 'start' | 'end' | undefined {
     if (this.isCut) return undefined;

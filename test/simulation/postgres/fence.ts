@@ -1,6 +1,6 @@
 /** Check of each commit about accounts: the replica that commits owns them. */
 import { Violation } from '../violation.ts';
-import type { Batch } from './connection.ts';
+import type { Batch, Connection } from './connection.ts';
 import type { Session } from './session.ts';
 
 /** First statement of a transaction about accounts, with their names. */
@@ -12,11 +12,15 @@ export function fencedBy({ bytes }: Batch): readonly string[] | undefined {
   return JSON.parse(`[${FENCED.exec(bytes.toString('latin1'))![1]}]`) as readonly string[];
 }
 
-/** @throws {Violation} if another replica owns one of the accounts. One that gives an account up may still commit. */
-export function checkOwner(session: Session, accounts: readonly string[], replica: string): void {
-  if (accounts.length === 0) return;
+/**
+ * Returns the violation of a commit about accounts of another replica; undefined if there are none. A replica may still
+ * commit about an account that it has just given up.
+ */
+export function foreignCommit(session: Session, { accounts, replica }: Connection): Violation | undefined {
+  if (accounts.length === 0) return undefined;
   const leases = session.rows('SELECT account, owner, epoch FROM leases WHERE owner IS NOT NULL');
-  const own = (owner: unknown): boolean => String(owner).startsWith(`${replica}/`);
-  const lost = leases.filter(({ account, owner }) => accounts.includes(String(account)) && !own(owner));
-  if (lost.length > 0) throw new Violation('only the owner of an account commits about it', { replica, lost });
+  const isOwn = (owner: unknown): boolean => String(owner).startsWith(`${replica}/`);
+  const lost = leases.filter(({ account, owner }) => accounts.includes(String(account)) && !isOwn(owner));
+  if (lost.length === 0) return undefined;
+  return new Violation('only the owner of an account commits about it', { replica, lost });
 }

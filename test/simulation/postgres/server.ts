@@ -10,7 +10,7 @@ import { Process, runAs, type Loop } from '../loop.ts';
 import type { Books } from '../subject.ts';
 import { booksOf } from './books.ts';
 import { Connection, errorOf, type Batch } from './connection.ts';
-import { checkOwner, fencedBy } from './fence.ts';
+import { fencedBy, foreignCommit } from './fence.ts';
 import { Reads } from './reads.ts';
 import { message, messagesOf, query, Session } from './session.ts';
 
@@ -107,7 +107,7 @@ export class SimPostgres {
   part(replica: string, ms: number): void {
     this.#loop.note(this.process, `is apart from ${replica} for ${ms} ms`);
     this.#apart.set(replica, this.#loop.time + ms);
-    for (const connection of this.#connections) if (replicaOf(connection) === replica) connection.isCut = true;
+    for (const connection of this.#connections) if (connection.replica === replica) connection.isCut = true;
   }
 
   /** Ends all faults but those of its clock. */
@@ -144,7 +144,7 @@ export class SimPostgres {
   }
 
   #greet(connection: Connection): void {
-    if ((this.#apart.get(replicaOf(connection)) ?? 0) > this.#loop.time) {
+    if ((this.#apart.get(connection.replica) ?? 0) > this.#loop.time) {
       connection.isCut = true;
       return;
     }
@@ -214,7 +214,7 @@ export class SimPostgres {
   #execute(connection: Connection, batch: Batch): boolean {
     const isCommit = connection.commits(batch);
     connection.accounts = fencedBy(batch) ?? (connection.isOpen ? connection.accounts : []);
-    if (isCommit && !connection.isFailed) this.#observe(connection);
+    if (isCommit && !connection.isFailed) this.#loop.failure ??= foreignCommit(this.#session, connection);
     const { faults } = this.#loop;
     const strikes = (kind: string, likelihood: number): boolean => {
       const isFault = faults.strikes(kind, isCommit ? likelihood : likelihood / 100);
@@ -239,19 +239,11 @@ export class SimPostgres {
     }
     connection.send(connection.isOpen ? response : this.#notify(response));
     // The process may learn of the commit before it learns that its lease has ended.
-    if (isCommit && strikes('stop after a commit', 0.01)) this.onStop(replicaOf(connection));
+    if (isCommit && strikes('stop after a commit', 0.01)) this.onStop(connection.replica);
     if (batch.bytes.includes('pg_terminate_backend') && messagesOf(response).some(({ type }) => type === 'D')) {
       this.#terminate(connection);
     }
     return true;
-  }
-
-  #observe(connection: Connection): void {
-    try {
-      checkOwner(this.#session, connection.accounts, replicaOf(connection));
-    } catch (error) {
-      this.#loop.failure ??= error;
-    }
   }
 
   /** Sends notices to the connections that listen. @returns the response without them */
@@ -291,6 +283,8 @@ export class SimPostgres {
     if (connection.name !== undefined) {
       this.#activity += `DELETE FROM sim.pg_stat_activity WHERE pid = ${connection.pid};`;
     }
+    // The response to its commit may have been lost.
+    if (this.isIdle) this.#release();
     if (this.#holder !== connection) return;
     this.#session.run(query('ROLLBACK'));
     this.#release();
@@ -302,9 +296,4 @@ export class SimPostgres {
     this.#holder = undefined;
     for (const work of this.#waiting.splice(0)) work();
   }
-}
-
-/** Name of the replica of a connection, which is the third word of its name. */
-function replicaOf({ name = '' }: Connection): string {
-  return name.split(' ')[2] ?? '';
 }
