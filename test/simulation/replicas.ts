@@ -52,7 +52,8 @@ export class Replicas implements Subject {
   readonly #postgres: SimPostgres;
   readonly daemons: readonly SimDaemon[];
   readonly #accounts: readonly string[];
-  readonly #stopped = new Set<SimDaemon>();
+  /** Replicas that were stopped, with the process that was. */
+  readonly #stopped = new Map<SimDaemon, Process>();
   /** Time from which on a start must not fail. */
   #calm = 0;
   /** Time until which a replica may believe that it owns an account of another one, because a clock was wrong. */
@@ -181,7 +182,7 @@ export class Replicas implements Subject {
     this.#postgres.heal();
     this.#step(0);
     this.#calm = this.#loop.time + CALM_MS;
-    for (const daemon of this.#stopped) this.#restart(daemon);
+    for (const daemon of this.#stopped.keys()) this.#restart(daemon);
   }
 
   async stop(): Promise<void> {
@@ -246,7 +247,7 @@ export class Replicas implements Subject {
   #scale(daemon: SimDaemon): void {
     if (this.#stopped.has(daemon) || !daemon.process.alive) return;
     this.#loop.note(WORLD, `${daemon.label} is stopped`);
-    this.#stopped.add(daemon);
+    this.#stopped.set(daemon, daemon.process);
     void daemon.stop();
     this.#loop.after(this.#loop.faults.below(10) * MINUTE, WORLD, 'a replica starts again', () =>
       this.#restart(daemon),
@@ -254,10 +255,11 @@ export class Replicas implements Subject {
   }
 
   #restart(daemon: SimDaemon): void {
-    if (!this.#stopped.delete(daemon)) return;
-    const before = daemon.process;
+    const before = this.#stopped.get(daemon);
+    this.#stopped.delete(daemon);
+    // A crash has started it again already.
+    if (daemon.process !== before) return;
     void daemon.ended.then(() => {
-      // A crash while it stopped has started it again already.
       if (daemon.process !== before) return;
       const { faults } = this.#loop;
       // A replica that has just joined does not know of the step.

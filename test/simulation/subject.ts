@@ -15,7 +15,10 @@ export type Books = Pick<DatabaseSync, 'isTransaction'> & {
 export interface Forbidden {
   readonly account: string;
   readonly label: string;
-  /** True if it may read. A write needs an intent, which the database accepts from the owner alone. */
+  /**
+   * True if it may read, and send the message of a canary that it has recorded. Other writes need an intent, which the
+   * database accepts from the owner alone.
+   */
   readonly mayRead: boolean;
 }
 
