@@ -33,12 +33,17 @@ export class Session {
   private constructor(pglite: PGlite) {
     this.#pglite = pglite;
     // PGlite reuses the memory of this response.
-    this.greeting = pglite.execProtocolRawSync(STARTUP).slice();
+    this.greeting = this.run(STARTUP).slice();
     this.run(query(OTHER_SESSIONS));
   }
 
   static async start(): Promise<Session> {
-    return new Session(await PGlite.create());
+    const restore = withoutTimers();
+    try {
+      return new Session(await PGlite.create());
+    } finally {
+      restore();
+    }
   }
 
   /** Begins with an empty database. */
@@ -57,15 +62,13 @@ export class Session {
   /** Runs messages of the protocol, at the time of the history. */
   run(messages: Uint8Array): Uint8Array {
     const { now } = Date;
-    const { clearTimeout, setTimeout } = globalThis;
+    const restore = withoutTimers();
     Date.now = () => this.#now();
-    // The timeouts of statements would be signals in the middle of the history. The server has its own.
-    Object.assign(globalThis, { clearTimeout: () => undefined, setTimeout: () => 0 });
     try {
       return this.#pglite.execProtocolRawSync(messages);
     } finally {
       Date.now = now;
-      Object.assign(globalThis, { clearTimeout, setTimeout });
+      restore();
     }
   }
 
@@ -95,6 +98,18 @@ export interface Message {
   readonly type: string;
   readonly body: Buffer;
   readonly whole: Buffer;
+}
+
+/**
+ * Lets PGlite set no timers. Each would be a signal in the middle of the history, at which all timeouts of the session
+ * have expired, because it comes in real time. The server of the simulation has its own timeouts.
+ *
+ * @returns a function that gives the timers back
+ */
+function withoutTimers(): () => void {
+  const { clearTimeout, setTimeout } = globalThis;
+  Object.assign(globalThis, { clearTimeout: () => undefined, setTimeout: () => 0 });
+  return () => void Object.assign(globalThis, { clearTimeout, setTimeout });
 }
 
 /** Messages of a server. */
