@@ -20,7 +20,7 @@ const FIRST_HOOKS_PORT = 8_091;
 const LONGEST_MS = 90_000;
 /** Maximum duration of a stop after a commit: another replica may take the account. */
 const LONGEST_STOP_MS = 4 * MINUTE;
-/** Maximum time in which a machine that continues gets nothing on its old connections. */
+/** Maximum time for which a machine that continues gets nothing on its old connections. */
 const LONGEST_DEAF_MS = 60_000;
 /** Maximum duration of a partition, which is longer than a lease. */
 const LONGEST_PART_MS = 5 * MINUTE;
@@ -221,7 +221,7 @@ export class Replicas implements Subject {
     this.#stop(daemon, ms);
     const { process } = daemon;
     process.suspended += ms;
-    // What was sent to a suspended machine is sent again at times.
+    // Packets that a suspended machine missed are sent again at times.
     deafen(process, process.stoppedUntil + this.#loop.faults.below(LONGEST_DEAF_MS));
   }
 

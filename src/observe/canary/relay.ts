@@ -5,10 +5,12 @@
 import type { CanaryFacts } from './facts.ts';
 import type { CanaryPlace } from './message.ts';
 
-/** Content of a relayed request. `answered`: the sender of the message `of` has the response. */
+/**
+ * Content of a relayed request. `answered`: the sender of the message `of` has the response, `answerMs` after its request.
+ * This fact may be stored later than that.
+ */
 export type RelayedFact =
   | { readonly kind: 'message'; readonly nonce: string; readonly altered: boolean }
-  /** The response to arrival `of`, and its time from the request. This fact itself may be stored later. */
   | { readonly kind: 'answered'; readonly nonce: string; readonly of: number; readonly answerMs: number }
   | { readonly kind: 'callback'; readonly nonce: string; readonly status?: number; readonly messageId?: string }
   | { readonly kind: 'probe'; readonly nonce: string }
