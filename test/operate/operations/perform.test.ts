@@ -64,7 +64,9 @@ test('a store that must be adopted sends no bulk call: it may lack claims', asyn
     opening: { notes: [], distrust: { reason: 'it is an old copy', begins: false } },
   });
   const { perform, sent } = world(distrusted);
-  await expect(perform('resume-workflow-dlq', { dlqIds: 'd' })).rejects.toThrow('it is an old copy; nothing was sent');
+  await expect(perform('resume-workflow-dlq', { dlqIds: 'd' })).rejects.toThrow(
+    'it is an old copy; `opsd state adopt --reason TEXT` ends this state; nothing was sent',
+  );
   await perform('publish', PUBLISH);
   expect(sent).toEqual(['publish']);
 });
