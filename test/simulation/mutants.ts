@@ -280,7 +280,7 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
   },
   'lost-account-notified': {
     breaks: 'a replica notifies about an account that it has lost',
-    within: 28,
+    within: 21,
     store: 'postgres',
     file: 'src/operate/notifications/notification-book.ts',
     from: 'accountOf(one) === undefined || owns(accountOf(one)!)',

@@ -8,10 +8,9 @@ export const SEEDS = [
   { seed: 5, minutes: 60 },
   // A message was forgotten before a sweep found its last entry, which counted it as in flight again.
   { seed: 22, minutes: 90, store: 'sqlite' },
-  // A pause held at one replica only; a machine that had been suspended acted on its old lease.
-  { seed: 21, minutes: 60, store: 'postgres' },
-  // A replica that had been stopped sent a notification about an account that it had lost.
-  { seed: 28, minutes: 30, store: 'postgres' },
+  // A pause held at one replica only; a machine that had been suspended acted on its old lease; a replica that had been
+  // stopped notified about an account that it had lost.
+  { seed: 21, minutes: 40, store: 'postgres' },
   // A replica that was cut off from the database notified a condition that only it knew.
   { seed: 40, minutes: 60, store: 'postgres' },
   // A daemon that started on a full disk stayed in audit mode after the disk had space again.
