@@ -286,14 +286,6 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
     from: 'accountOf(one) === undefined || owns(accountOf(one)!)',
     to: 'accountOf(one) === undefined || owns !== undefined',
   },
-  'fence-removed': {
-    breaks: 'a replica commits counts of an account that another one has taken',
-    within: 21,
-    store: 'postgres',
-    file: 'src/storage/postgres/postgres-database.ts',
-    from: "if (current.get(account) === epoch && isOfTimeline(epoch, String(row['timeline']))) continue;",
-    to: 'if (epoch > 0) continue;',
-  },
   'suspended-lease-kept': {
     breaks: 'the lease of a suspended machine seems to last',
     within: 21,
