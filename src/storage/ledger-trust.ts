@@ -61,16 +61,15 @@ export async function recordOpening(journal: Journal, audit: AuditLog): Promise<
 
 export function createTrust(
   { database, instance, epoch, problem: storeProblem, notOwned, write }: Journal,
-  { problem: found, again: first, distrust: stored }: Opening,
+  first: Opening,
 ): StoreTrust {
-  let problem = found;
-  let again = first;
-  let distrust = stored;
+  let opening = first;
+  let { distrust } = first;
   let trying: Promise<void> | undefined;
 
   async function reopen(): Promise<void> {
     try {
-      ({ problem, again } = { again: undefined, ...(await again!()) });
+      opening = await opening.again!();
     } finally {
       trying = undefined;
     }
@@ -95,12 +94,13 @@ export function createTrust(
   return {
     lost,
     async leaseLost(...accounts) {
-      if (again !== undefined) await (trying ??= reopen());
+      if (opening.again !== undefined) await (trying ??= reopen());
       return database.read(lost(accounts));
     },
-    mustBeAdopted: () => problem ?? (distrust && `${distrust}; \`opsd state adopt --reason TEXT\` ends this state`),
+    mustBeAdopted: () =>
+      opening.problem ?? (distrust && `${distrust}; \`opsd state adopt --reason TEXT\` ends this state`),
     async adopt({ by, reason }) {
-      if (problem !== undefined) throw new Error(`${problem}; adopt the store after that`);
+      if (opening.problem !== undefined) throw new Error(`${opening.problem}; adopt the store after that`);
       const adopted = await write(function* (tell) {
         const because = yield* metaValue(MUST_ADOPT);
         if (because === undefined) return undefined;

@@ -6,6 +6,7 @@ import { SimDaemon, type LogLine } from './daemon.ts';
 import { WORLD, type Loop, type Process } from './loop.ts';
 import { deafen } from './network.ts';
 import type { Operator } from './operator.ts';
+import { isOwner } from './postgres/fence.ts';
 import type { SimPostgres } from './postgres/server.ts';
 import type { SimService } from './service.ts';
 import { hasStaging, STAGING } from './staging.ts';
@@ -20,7 +21,7 @@ const FIRST_HOOKS_PORT = 8_091;
 const LONGEST_MS = 90_000;
 /** Maximum duration of a stop after a commit: another replica may take the account. */
 const LONGEST_STOP_MS = 4 * MINUTE;
-/** Maximum time for which a machine that continues gets nothing on its old connections. */
+/** Maximum silence of the old connections of a machine that continues. */
 const LONGEST_DEAF_MS = 60_000;
 /** Maximum duration of a partition, which is longer than a lease. */
 const LONGEST_PART_MS = 5 * MINUTE;
@@ -52,7 +53,7 @@ export class Replicas implements Subject {
   readonly #postgres: SimPostgres;
   readonly daemons: readonly SimDaemon[];
   readonly #accounts: readonly string[];
-  /** Replicas that were stopped, with the process that was. */
+  /** Replicas that are stopped, each with the process that was running. */
   readonly #stopped = new Map<SimDaemon, Process>();
   /** Time from which on a start must not fail. */
   #calm = 0;
@@ -120,7 +121,7 @@ export class Replicas implements Subject {
     const lease = this.books.prepare('SELECT owner, epoch FROM leases WHERE account = ?');
     return this.#accounts.flatMap((account) => {
       const found = lease.get(account);
-      return String(found?.['owner']).startsWith(`${label}/`) ? [] : [{ account, label, mayRead, ...found }];
+      return isOwner(label, found?.['owner']) ? [] : [{ account, label, mayRead, ...found }];
     });
   }
 
@@ -205,7 +206,7 @@ export class Replicas implements Subject {
     const account = this.#accounts[faults.below(this.#accounts.length)]!;
     if (faults.below(3) === 0 || !this.#postgres.isIdle) return this.#any();
     const lease = this.books.prepare('SELECT owner FROM leases WHERE account = ?').get(account);
-    return this.daemons.find(({ label }) => String(lease?.['owner']).startsWith(`${label}/`)) ?? this.#any();
+    return this.daemons.find(({ label }) => isOwner(label, lease?.['owner'])) ?? this.#any();
   }
 
   /** Stops a process as SIGSTOP does, or a long collection of garbage. */

@@ -12,6 +12,11 @@ export function fencedBy({ bytes }: Batch): readonly string[] | undefined {
   return JSON.parse(`[${FENCED.exec(bytes.toString('latin1'))![1]}]`) as readonly string[];
 }
 
+/** @param owner id in a lease: the name of a replica before a slash, or null */
+export function isOwner(replica: string, owner: unknown): boolean {
+  return String(owner).startsWith(`${replica}/`);
+}
+
 /**
  * Returns the violation of a commit about accounts of another replica; undefined if there are none. A replica may still
  * commit about an account that it has just given up.
@@ -19,8 +24,7 @@ export function fencedBy({ bytes }: Batch): readonly string[] | undefined {
 export function foreignCommit(session: Session, { accounts, replica }: Connection): Violation | undefined {
   if (accounts.length === 0) return undefined;
   const leases = session.rows('SELECT account, owner, epoch FROM leases WHERE owner IS NOT NULL');
-  const isOwn = (owner: unknown): boolean => String(owner).startsWith(`${replica}/`);
-  const lost = leases.filter(({ account, owner }) => accounts.includes(String(account)) && !isOwn(owner));
+  const lost = leases.filter(({ account, owner }) => accounts.includes(String(account)) && !isOwner(replica, owner));
   if (lost.length === 0) return undefined;
   return new Violation('only the owner of an account commits about it', { replica, lost });
 }
