@@ -1,6 +1,7 @@
 /**
  * Clock for decisions. It starts with the local clock and continues on the monotonic clock, so that a jump of the local
- * clock has no effect. It is set again only to a local time that the `Date` of a response confirms.
+ * clock has no effect. It is set again only to a local time that the `Date` of a response confirms. Before the first
+ * response it is the local clock: a replica without accounts gets none, and a suspended machine stops its monotonic clock.
  */
 import { clockFault } from '../domain/clock-skew.ts';
 import type { Clock, Timer } from '../platform/clock.ts';
@@ -40,6 +41,7 @@ export class VerifiedClock implements Clock, Disposable {
   }
 
   now(): number {
+    if (this.#heard.size === 0) return this.#local.now();
     return Math.round(this.#wall + this.#local.monotonic() - this.#monotonic);
   }
 

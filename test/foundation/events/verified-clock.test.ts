@@ -31,12 +31,25 @@ function world() {
 }
 
 test('time continues through a jump of the local clock, in both directions', async () => {
-  const { local, clock } = world();
+  const { local, clock, answer } = world();
+  answer(0);
   for (const jump of [31 * DAY, -62 * DAY, MINUTE]) local.jump(jump);
   expect(clock.now()).toBe(NOW);
   await local.advance(MINUTE);
   expect(clock.now()).toBe(NOW + MINUTE);
   expect(clock.steadySince).toBe(NOW);
+});
+
+test('time is that of the local clock before the first response', async () => {
+  const { local, clock, answer } = world();
+  await local.advance(MINUTE);
+  // As on a machine that was suspended: its monotonic clock has stopped.
+  local.jump(5 * MINUTE);
+  expect(clock.now()).toBe(NOW + 6 * MINUTE);
+  answer(0, { code: 'error' });
+  expect(clock.now()).toBe(NOW + 6 * MINUTE);
+  answer(0);
+  expect([clock.now(), clock.steadySince]).toEqual([NOW + 6 * MINUTE, NOW + 6 * MINUTE]);
 });
 
 test('time is set to a local time that a response confirms, and to no other', () => {
