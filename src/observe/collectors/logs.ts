@@ -250,7 +250,9 @@ class Run {
     // A running sweep must recognize the entries that it has yet to read, and the messages that they belong to.
     const proven = { provenAt: Math.max(provenAt, before.provenAt ?? -Infinity) };
     const surely = surelyCounted({ watermark, ...proven });
-    const kept = Math.min(surely - readAgainMs(settings), sweep?.at ?? Infinity);
+    // So must the next one: it looks for what has arrived since this one began, even before an outage.
+    const next = (sweep?.since ?? before.sweptAt ?? Infinity) - settings.logs.sweep.reach - CLOCK_GRACE_MS;
+    const kept = Math.min(surely - readAgainMs(settings), sweep?.at ?? Infinity, next);
     this.#state = {
       ...before,
       ...proven,

@@ -312,6 +312,27 @@ describe('late entries', () => {
     expect(w.own('opsd_log_duplicate_entries_total')).toBe(0);
   });
 
+  test('are found if they arrived in an outage that interrupted a sweep', async () => {
+    const isLate = ({ messageId }: { readonly messageId: string }): boolean => messageId === 'late';
+    const w = await begun({ pageSize: 10, lateBy: (row) => (isLate(row) ? 900 * SECOND : 0) });
+    for (let n = 0; n < 600; n += 1) w.log.entries.push(entry(n * 500));
+    for (let n = 0; n < 50; n += 1) w.log.entries.push(entry(300_000 + n * 40_000));
+    w.log.entries.push(entry(100_250, { messageId: 'late' }));
+    for (let n = 0; n < 9; n += 1) await w.after(30 * SECOND);
+    w.log.beforeAnswer = ({ fromDate = 0 }) => {
+      if (fromDate > T0 + 150_000) throw new FakeServiceError('server_error');
+    };
+    const state = () => w.stores.log.loadLogState(ACCOUNT);
+    await w.after(30 * SECOND).catch(() => undefined);
+    expect((await state()).sweep!.at).toBeGreaterThan(T0 + 101_000);
+    w.log.beforeAnswer = () => undefined;
+    // After the outage, one run moves the watermark beyond the range in which sweeps look.
+    await w.clock.advance(2_000 * SECOND);
+    for (let n = 0; n < 4; n += 1) await w.after(30 * SECOND);
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(651);
+    expect(w.own('opsd_log_duplicate_entries_total')).toBe(0);
+  });
+
   test('a sweep of more pages than remain continues in the next run', async () => {
     const w = await begun({
       pageSize: 10,
