@@ -22,6 +22,8 @@ export class Process {
   isSlowToWake = false;
   /** Milliseconds that its monotonic clock has missed, with its machine suspended. Its timers are as late. */
   suspended = 0;
+  /** Milliseconds that its wall clock has missed too, until a time server puts it right. */
+  missed = 0;
   /** Ends the process at this moment; undefined if it never ends. */
   crash: ((where: string) => void) | undefined;
   /** Offset of its wall clock, in milliseconds. */
@@ -153,7 +155,7 @@ export class Loop {
 
   clockOf(owner: Process): Clock {
     return {
-      now: () => Math.floor(EPOCH + this.time + owner.offset),
+      now: () => Math.floor(EPOCH + this.time + owner.offset - owner.missed),
       monotonic: () => this.time - owner.suspended,
       after: (ms, run) => this.after(ms, owner, 'timer', run),
     };

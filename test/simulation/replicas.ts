@@ -23,6 +23,8 @@ const LONGEST_MS = 90_000;
 const LONGEST_STOP_MS = 4 * MINUTE;
 /** Maximum silence of the old connections of a machine that continues. */
 const LONGEST_DEAF_MS = 60_000;
+/** Maximum time until a machine that continues has the right time again. */
+const LONGEST_MISLED_MS = 60_000;
 /** Maximum duration of a partition, which is longer than a lease. */
 const LONGEST_PART_MS = 5 * MINUTE;
 /** Time after a clock was wrong until each replica knows again what it owns: a lease and a heartbeat. */
@@ -59,6 +61,8 @@ export class Replicas implements Subject {
   #calm = 0;
   /** Time until which a replica may believe that it owns an account of another one, because a clock was wrong. */
   #unsteadyUntil = 0;
+  /** The same of each process whose machine did not know that it was suspended. */
+  readonly #misledUntil = new WeakMap<Process, number>();
 
   constructor({ loop, folder, service, receiver, postgres, onLine }: Scene) {
     this.#loop = loop;
@@ -115,9 +119,10 @@ export class Replicas implements Subject {
     return this.daemons.some((daemon) => daemon.process === process);
   }
 
-  forbids({ label }: Process): readonly Forbidden[] {
+  forbids(process: Process): readonly Forbidden[] {
     if (!this.#postgres.isIdle) return [];
-    const mayRead = this.#loop.time < this.#unsteadyUntil;
+    const { label } = process;
+    const mayRead = this.#loop.time < Math.max(this.#unsteadyUntil, this.#misledUntil.get(process) ?? 0);
     const lease = this.books.prepare('SELECT owner, epoch FROM leases WHERE account = ?');
     return this.#accounts.flatMap((account) => {
       const found = lease.get(account);
@@ -171,6 +176,7 @@ export class Replicas implements Subject {
     if (strikes('crash', 0.02)) this.crash('at any step');
     if (strikes('stop of a process', 0.02)) this.#stop(this.#victim(), faults.below(LONGEST_MS));
     if (strikes('suspended machine', 0.03)) this.#suspend(this.#victim(), faults.below(LONGEST_STOP_MS));
+    if (strikes('misled machine', 0.03)) this.#mislead(this.#victim(), faults.below(LONGEST_STOP_MS));
     if (strikes('database stalls', 0.01)) postgres.stall(faults.below(LONGEST_MS));
     if (strikes('database restarts', 0.01)) postgres.restart(faults.below(LONGEST_MS));
     if (strikes('database apart', 0.02)) this.#part(this.#victim(), faults.below(LONGEST_PART_MS), operator);
@@ -218,12 +224,29 @@ export class Replicas implements Subject {
 
   /** Suspends the machine of a replica, as hosts do to move it: its lease seems to last. */
   #suspend(daemon: SimDaemon, ms: number): void {
+    const { process } = daemon;
+    // Otherwise, its monotonic clock would go back.
+    if (process.stoppedUntil > this.#loop.time) return;
     this.#loop.note(WORLD, `the machine of ${daemon.label} is suspended`);
     this.#stop(daemon, ms);
-    const { process } = daemon;
     process.suspended += ms;
+    // What it has begun by mistake is sent when it continues.
+    const misledUntil = this.#misledUntil.get(process) ?? 0;
+    if (misledUntil > this.#loop.time) this.#misledUntil.set(process, misledUntil + ms);
     // Packets that a suspended machine missed are sent again at times.
     deafen(process, process.stoppedUntil + this.#loop.faults.below(LONGEST_DEAF_MS));
+  }
+
+  /** Suspends a machine with its wall clock: until a time server puts it right, only the database knows better. */
+  #mislead(daemon: SimDaemon, ms: number): void {
+    const { process } = daemon;
+    if (process.stoppedUntil > this.#loop.time) return;
+    this.#suspend(daemon, ms);
+    process.missed += ms;
+    this.#misledUntil.set(process, process.stoppedUntil + LONGEST_DEAF_MS + UNSTEADY_MS);
+    this.#loop.after(ms + this.#loop.faults.below(LONGEST_MISLED_MS), WORLD, 'a time server responds', () => {
+      process.missed = 0;
+    });
   }
 
   /** Cuts a replica off from the database. An operator may pause it, or a supervisor end it, before it is back. */

@@ -12,6 +12,8 @@ export interface Order {
   readonly single?: readonly number[];
   /** By default, the mutant or the seed decides. */
   readonly store?: 'sqlite' | 'postgres';
+  /** By default, true: a history ends with a time without faults. */
+  readonly hasRest?: boolean;
 }
 
 enableCompileCache();
