@@ -129,8 +129,9 @@ test('a deploy in the night brings everything back, once', async () => {
   const told = notified.requests.map(({ body }) => JSON.parse(body.toString()) as Told);
   const firing = [...new Map(told.filter(({ status }) => status === 'firing').map((one) => [one.id, one])).values()];
   expect(firing.length, JSON.stringify(firing)).toBe(new Set(firing.map(({ key }) => key)).size);
-  const about = new Set(firing.map(({ summary }) => /(?:messages|runs)/.exec(summary)?.[0]));
-  expect(about, JSON.stringify(firing)).toEqual(new Set(['messages', 'runs']));
+  // The first reading may have found one of them only.
+  const about = new Set(firing.map(({ summary }) => /message|run/.exec(summary)?.[0]));
+  expect(about, JSON.stringify(firing)).toEqual(new Set(['message', 'run']));
   await daemon.stop();
   expect(daemon.log().filter(({ level }) => level === 'error')).toEqual([]);
 });
