@@ -176,7 +176,7 @@ export class Replicas implements Subject {
     if (strikes('crash', 0.02)) this.crash('at any step');
     if (strikes('stop of a process', 0.02)) this.#stop(this.#victim(), faults.below(LONGEST_MS));
     if (strikes('suspended machine', 0.03)) this.#suspend(this.#victim(), faults.below(LONGEST_STOP_MS));
-    if (strikes('misled machine', 0.03)) this.#mislead(this.#victim(), faults.below(LONGEST_STOP_MS));
+    if (strikes('misled machine', 0.03)) this.#suspend(this.#victim(), faults.below(LONGEST_STOP_MS), true);
     if (strikes('database stalls', 0.01)) postgres.stall(faults.below(LONGEST_MS));
     if (strikes('database restarts', 0.01)) postgres.restart(faults.below(LONGEST_MS));
     if (strikes('database apart', 0.02)) this.#part(this.#victim(), faults.below(LONGEST_PART_MS), operator);
@@ -222,8 +222,12 @@ export class Replicas implements Subject {
     process.isSlowToWake = ms % 2 === 0;
   }
 
-  /** Suspends the machine of a replica, as hosts do to move it: its lease seems to last. */
-  #suspend(daemon: SimDaemon, ms: number): void {
+  /**
+   * Suspends the machine of a replica, as hosts do to move it: its lease seems to last.
+   *
+   * @param isMisled true if its wall clock stops too
+   */
+  #suspend(daemon: SimDaemon, ms: number, isMisled = false): void {
     const { process } = daemon;
     // Otherwise, its monotonic clock would go back.
     if (process.stoppedUntil > this.#loop.time) return;
@@ -235,13 +239,11 @@ export class Replicas implements Subject {
     if (misledUntil > this.#loop.time) this.#misledUntil.set(process, misledUntil + ms);
     // Packets that a suspended machine missed are sent again at times.
     deafen(process, process.stoppedUntil + this.#loop.faults.below(LONGEST_DEAF_MS));
+    if (isMisled) this.#mislead(process, ms);
   }
 
-  /** Suspends a machine with its wall clock: until a time server puts it right, only the database knows better. */
-  #mislead(daemon: SimDaemon, ms: number): void {
-    const { process } = daemon;
-    if (process.stoppedUntil > this.#loop.time) return;
-    this.#suspend(daemon, ms);
+  /** Stops the wall clock of a suspended machine: until a time server puts it right, only the database knows better. */
+  #mislead(process: Process, ms: number): void {
     process.missed += ms;
     this.#misledUntil.set(process, process.stoppedUntil + LONGEST_DEAF_MS + UNSTEADY_MS);
     this.#loop.after(ms + this.#loop.faults.below(LONGEST_MISLED_MS), WORLD, 'a time server responds', () => {
