@@ -130,7 +130,7 @@ test('a deploy in the night brings everything back, once', async () => {
   const firing = [...new Map(told.filter(({ status }) => status === 'firing').map((one) => [one.id, one])).values()];
   expect(firing.length, JSON.stringify(firing)).toBe(new Set(firing.map(({ key }) => key)).size);
   // The first reading may have found one of them only.
-  const about = new Set(firing.map(({ summary }) => /message|run/.exec(summary)?.[0]));
+  const about = new Set(firing.map(({ summary }) => /\d (message|run)s? /.exec(summary)?.[1]));
   expect(about, JSON.stringify(firing)).toEqual(new Set(['message', 'run']));
   await daemon.stop();
   expect(daemon.log().filter(({ level }) => level === 'error')).toEqual([]);
