@@ -40,7 +40,7 @@ export interface HistoryOptions {
   /** By default, the seed decides. */
   readonly store?: StoreName | undefined;
   /** False for a history that ends with its faults, because only they show what it is for. */
-  readonly hasRest?: boolean | undefined;
+  readonly hasRest?: boolean;
 }
 
 export interface History {
@@ -103,8 +103,10 @@ async function live(loop: Loop, folder: string, options: HistoryOptions): Promis
     const postgres = await SimPostgres.start(loop);
     const replicas = new Replicas({ loop, folder, service, receiver: receiver.url, postgres, onLine });
     const cast = { ...world, daemon: replicas, operator: new Operator(loop, replicas) };
-    await act(loop, { cast, checks, minutes, random: loop.random('rate'), hasRest });
-    if (hasRest) await checkReplicas(checks, postgres, EPOCH + loop.time);
+    await act(loop, { cast, checks, minutes, random: loop.random('rate') });
+    if (!hasRest) return;
+    await rest(loop, cast, checks);
+    await checkReplicas(checks, postgres, EPOCH + loop.time);
     return;
   }
   const daemon = new SimDaemon(loop, folder, onLine);
@@ -123,8 +125,10 @@ async function live(loop: Loop, folder: string, options: HistoryOptions): Promis
   const rotations = new Rotations(loop, service, daemon);
   const cast = { ...world, daemon, operator: new Operator(loop, daemon), edits, rotations };
   startSecond(loop, daemon, minutes);
-  await act(loop, { cast, checks, minutes, random, hasRest });
-  if (hasRest) await checks.afterEnd(daemon);
+  await act(loop, { cast, checks, minutes, random });
+  if (!hasRest) return;
+  await rest(loop, cast, checks);
+  await checks.afterEnd(daemon);
 }
 
 /** Starts a second daemon on the store at some time, in some histories. It must not start. */
@@ -146,10 +150,10 @@ interface Play {
   readonly checks: Checks;
   readonly minutes: number;
   readonly random: Random;
-  readonly hasRest: boolean;
 }
 
-async function act(loop: Loop, { cast, checks, minutes, random, hasRest }: Play) {
+/** Runs a history until its faults end. */
+async function act(loop: Loop, { cast, checks, minutes, random }: Play) {
   const { service, daemon, operator } = cast;
   checks.watch(daemon, operator);
   daemon.start();
@@ -166,8 +170,12 @@ async function act(loop: Loop, { cast, checks, minutes, random, hasRest }: Play)
     direct(loop, cast);
   }
   await loop.run(minutes * MINUTE);
-  if (!hasRest) return;
-  faults.active = false;
+}
+
+/** Ends the faults, and then the daemon. */
+async function rest(loop: Loop, cast: Cast, checks: Checks) {
+  const { daemon, operator } = cast;
+  loop.faults.active = false;
   calm(cast);
   loop.note(WORLD, 'the faults end');
   await loop.run(REST_MS);

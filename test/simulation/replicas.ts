@@ -234,7 +234,7 @@ export class Replicas implements Subject {
     this.#loop.note(WORLD, `the machine of ${daemon.label} is suspended`);
     this.#stop(daemon, ms);
     process.suspended += ms;
-    // What it has begun by mistake is sent when it continues.
+    // Requests that it has begun by mistake are sent when it continues.
     const misledUntil = this.#misledUntil.get(process) ?? 0;
     if (misledUntil > this.#loop.time) this.#misledUntil.set(process, misledUntil + ms);
     // Packets that a suspended machine missed are sent again at times.
@@ -245,7 +245,7 @@ export class Replicas implements Subject {
   /** Stops the wall clock of a suspended machine: until a time server puts it right, only the database knows better. */
   #mislead(process: Process, ms: number): void {
     process.missed += ms;
-    this.#misledUntil.set(process, process.stoppedUntil + LONGEST_DEAF_MS + UNSTEADY_MS);
+    this.#misledUntil.set(process, process.stoppedUntil + LONGEST_MISLED_MS + UNSTEADY_MS);
     this.#loop.after(ms + this.#loop.faults.below(LONGEST_MISLED_MS), WORLD, 'a time server responds', () => {
       process.missed = 0;
     });

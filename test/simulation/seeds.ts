@@ -1,4 +1,7 @@
-/** Seeds of histories that failed before the fix of a fault, with the minutes that they needed. CI replays them. */
+/**
+ * Seeds of histories that failed before the fix of a fault, or that fail without a guard, with the minutes that they need.
+ * CI replays them.
+ */
 export const SEEDS = [
   // A full disk at a start: the next record proved that an uncommitted one was committed.
   { seed: 1, minutes: 30 },
@@ -16,7 +19,7 @@ export const SEEDS = [
   { seed: 100, minutes: 40, store: 'postgres', hasRest: false },
   // A replica that had been stopped notified about an account that it had lost.
   { seed: 14, minutes: 10, store: 'postgres', hasRest: false },
-  // A commit that is not fenced would be about an account that another replica has taken.
+  // Without the fence, a replica commits about an account that another one has taken.
   { seed: 49, minutes: 8, store: 'postgres', hasRest: false },
   // A replica that was cut off from the database notified a condition that only it knew.
   { seed: 40, minutes: 40, store: 'postgres' },
