@@ -250,7 +250,7 @@ class Run {
     // A running sweep must recognize the entries that it has yet to read, and the messages that they belong to.
     const proven = { provenAt: Math.max(provenAt, before.provenAt ?? -Infinity) };
     const surely = surelyCounted({ watermark, ...proven });
-    // So must the next one: it looks for what has arrived since this one began, even before an outage.
+    // The next sweep must recognize what has arrived since this one began: an outage may lie between them.
     const next = (sweep?.since ?? before.sweptAt ?? Infinity) - settings.logs.sweep.reach - CLOCK_GRACE_MS;
     const kept = Math.min(surely - readAgainMs(settings), sweep?.at ?? Infinity, next);
     this.#state = {

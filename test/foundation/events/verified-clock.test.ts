@@ -43,7 +43,7 @@ test('time continues through a jump of the local clock, in both directions', asy
 test('time is that of the local clock before the first response', async () => {
   const { local, clock, answer } = world();
   await local.advance(MINUTE);
-  // As on a machine that was suspended: its monotonic clock has stopped.
+  // The monotonic clock of a suspended machine stops.
   local.jump(5 * MINUTE);
   expect(clock.now()).toBe(NOW + 6 * MINUTE);
   answer(0, { code: 'error' });
