@@ -37,6 +37,7 @@ import {
 } from './run/report.ts';
 import { pendingStatus, heldTriggers } from './run/holds.ts';
 import { ManualPlans } from './run/manual-plans.ts';
+import { readOpenWork } from './run/open-work.ts';
 import { endUnwanted } from './run/grants.ts';
 import type { PolicyRunOptions } from './run/run-policy.ts';
 import { skipped, type RunResult } from './run/run-result.ts';
@@ -111,19 +112,22 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     await authority.storeUnwritten();
     await manual.review();
     resolveOver(parts);
-    await abandonIntents(parts);
+    const open = await parts.ledger.openActions();
+    await abandonIntents(open, parts);
     await noteAccounts(parts);
-    await settleActions(parts, signal);
+    await settleActions(open, parts, signal);
     // The next engine settles first.
     if (isStopped(signal)) return;
     const changes = await judgeAndAnnounce(parts);
-    await announceUnknown(parts);
     await endUnwanted(parts);
-    await announceApprovals(parts);
-    await announcePauses(parts);
-    await turns.reviewHolds();
+    const work = await readOpenWork(parts);
+    // At once: a command may announce a later state.
+    announceUnknown(work.unknown, parts);
+    announceApprovals(work.plans, parts);
+    announcePauses(work.pauses, parts);
+    await turns.reviewHolds(work);
     await manual.review();
-    await turns.continueCampaigns(new Set(changes.map(({ after }) => after.policy)));
+    turns.continueCampaigns(work, new Set(changes.map(({ after }) => after.policy)));
   }
 
   async function settle(signal: AbortSignal): Promise<void> {
@@ -170,7 +174,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     },
     restore: (told) => conditions.restore(told),
     async recover(signal) {
-      const unknown = await abandonIntents(parts);
+      const unknown = await abandonIntents(await parts.ledger.openActions(), parts);
       if (unknown > 0) deps.events.emit({ type: 'engine.recovered', unknown });
       await settle(signal);
     },

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
-import { heldBack } from '../../support/held-back.ts';
+import { heldBack, heldResults } from '../../support/held-back.ts';
 import { policyOf as policyOfType } from '../../support/policies.ts';
 import { HOUR, NEVER, policyOf, run, sentIds, world, type World, pendingPlans, storedPlan, ran } from './world.ts';
 
@@ -119,20 +119,21 @@ test('the statuses of all policies read the pauses once', async () => {
   expect(waiting).toHaveLength(1);
 });
 
-test('a pause of a manual plan that is applied during a review is not lifted by the review', async () => {
-  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses', () => isReviewing);
+test('a pause of a manual plan that is approved during a review is not lifted by the review', async () => {
+  const { port: ledger, waiting, release } = heldResults(memoryLedger(), 'view', () => isReviewing);
   let isReviewing = false;
   const w = world({ ledger, policies: [], entries: 1 });
   const selection = { action: 'resume', label: ['billing'] } as const;
   const made = await w.engine.planManually({ by: 'ann', reason: 'outage over', selection }, NEVER);
   if (!made.ok) throw new Error(made.message);
+  await w.engine.pause({ ...KIM, policy: made.plan.policy });
   isReviewing = true;
   const settled = w.engine.settle(NEVER);
   await expect.poll(() => waiting.length).toBe(1);
-  const applied = w.engine.apply(made.plan.id!, KIM, NEVER);
-  await w.engine.pause({ ...KIM, policy: made.plan.policy });
+  const approved = w.engine.approve(made.plan.id!, KIM);
+  await expect.poll(async () => (await storedPlan(w, made.plan.id!))?.state).toBe('approved');
   release();
-  await Promise.all([settled, applied]);
+  await Promise.all([settled, approved]);
   expect(sentIds(w)).toEqual([]);
   expect(await w.ledger.pauses()).toMatchObject([{ scope: `policy/${made.plan.policy}` }]);
 });
@@ -255,16 +256,16 @@ test('an approval that comes while an earlier one is used up is not used up with
 });
 
 test('a hold that a run starts during a review is not resolved by the review', async () => {
-  let reads = -Infinity;
-  // The reviews of manual plans and of pauses read the pauses first.
-  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses', () => ++reads === 3);
+  let isReviewing = false;
+  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses', () => isReviewing);
   const w = world({ ledger, policy: { every: '1d' }, entries: 1 });
   await w.engine.pause(KIM);
   await run(w);
   await w.engine.unpause(KIM);
-  reads = 0;
+  isReviewing = true;
   const settled = w.engine.settle(NEVER);
   await expect.poll(() => waiting.length).toBe(1);
+  isReviewing = false;
   w.dlq.failOnPage = 0;
   await run(w);
   release();

@@ -99,7 +99,7 @@ export async function approvePlan(id: string, person: Person, deps: EngineComman
     return decidedMeanwhile(stored, deps);
   deps.conditions.resolve(`approval/${stored.plan.policy}`);
   await deps.manual.review();
-  await announceApprovals(deps);
+  announceApprovals(await deps.ledger.storedPlans(['pending', 'approved'], deps.clock.now()), deps);
   deps.runSoon(stored.plan.policy);
   return { ok: true, plan: await present(stored, deps) };
 }
@@ -134,7 +134,7 @@ export async function rejectPlan(id: string, person: Person, deps: EngineCommand
   deps.conditions.resolve(`approval/${policy}`);
   if (stored.plan.manual !== undefined) deps.manual.stop(policy, `rejected by ${person.by}`);
   await deps.manual.review();
-  await announceApprovals(deps);
+  announceApprovals(await deps.ledger.storedPlans(['pending', 'approved'], deps.clock.now()), deps);
   return { ok: true, plan: await present(stored, deps) };
 }
 

@@ -7,6 +7,8 @@ import { manualPlanId, type ManualOrigin } from '#foundation/domain/manual-plan.
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
+import type { ActionRecord } from '../../ledger/intents.ts';
+import type { Pause } from '../../ledger/pauses.ts';
 import type { StoredPlan } from '../../ledger/plans.ts';
 import { haltKey } from '../../ledger/shown-group.ts';
 import { manualPolicy } from '../../policies/manual-policy.ts';
@@ -64,16 +66,19 @@ export class ManualPlans {
   }
 
   async #review(): Promise<void> {
-    const { byName, conditions } = this.#deps;
-    const unsettled = await this.#unsettled();
+    const { byName, clock, conditions, ledger } = this.#deps;
+    const [open, approved, campaigns, pauses] = await ledger.view((view) =>
+      Promise.all([view.openActions(), view.storedPlans(['approved'], clock.now()), view.campaigns(), view.pauses()]),
+    );
+    const unsettled = unsettledOf(open);
     const wanted = new Map<string, StoredPlan>();
-    for (const stored of await this.#approved()) {
+    for (const stored of approved.filter(({ plan }) => plan.manual !== undefined)) {
       const { policy } = stored.plan;
       if (!unsettled.has(policy) && (await this.#isDone(stored))) await this.#finish(stored);
       else wanted.set(policy, stored);
     }
     for (const name of [...unsettled, ...this.#underWay.keys()]) await this.#want(name, wanted);
-    for (const campaign of await this.#deps.ledger.campaigns()) {
+    for (const campaign of campaigns) {
       if (manualPlanId(campaign.policy) !== undefined && !wanted.has(campaign.policy)) await this.#end(campaign);
     }
     for (const [name, { plan }] of wanted) {
@@ -88,12 +93,12 @@ export class ManualPlans {
       this.#stops.delete(name);
       conditions.resolve(holdKey(policy));
     }
-    await this.#liftPauses(wanted);
+    await this.#liftPauses(pauses, wanted);
   }
 
   /** Marks a plan as applied if its run found nothing left to do, now or later. */
   async finishAfter({ name }: Policy, { plan, tally }: Decision): Promise<void> {
-    if (plan.state !== 'nothing_to_do' || allowedOf(plan) > 0 || (await this.#unsettled()).has(name)) return;
+    if (plan.state !== 'nothing_to_do' || allowedOf(plan) > 0 || unsettledOf(await this.#deps.ledger.openActions()).has(name)) return;
     const stored = await this.approved(name);
     if (stored?.targets.some((target) => tally.waiting.has(target)) === false) await this.#finish(stored);
   }
@@ -124,11 +129,6 @@ export class ManualPlans {
     getOrAdd(this.#stops, name, () => new AbortController()).abort(new Error(reason));
   }
 
-  async #approved(): Promise<readonly StoredPlan[]> {
-    const { ledger, clock } = this.#deps;
-    return (await ledger.storedPlans(['approved'], clock.now())).filter(({ plan }) => plan.manual !== undefined);
-  }
-
   /** Returns true if every target has an action whose effect is known. */
   async #isDone({ plan, targets }: StoredPlan): Promise<boolean> {
     if (plan.action === 'message-dlq.prune') return false;
@@ -142,12 +142,6 @@ export class ManualPlans {
     const { ledger, clock } = this.#deps;
     const of = { at: clock.now(), by: 'engine', reason: NOTHING_LEFT, account: plan.account };
     await ledger.decidePlan(plan.id, { ...of, state: 'applied' });
-  }
-
-  /** Names of the policies with an action whose outcome is open. */
-  async #unsettled(): Promise<ReadonlySet<string>> {
-    const open = await this.#deps.ledger.openActions();
-    return new Set(open.map(({ proposal }) => proposal.policy).filter((name) => manualPlanId(name) !== undefined));
   }
 
   async #want(name: string, wanted: Map<string, StoredPlan>): Promise<void> {
@@ -168,9 +162,9 @@ export class ManualPlans {
   }
 
   /** Lifts the pauses of plans that are over. An undecided plan keeps its pause: it can be applied at any time. */
-  async #liftPauses(wanted: ReadonlyMap<string, StoredPlan>): Promise<void> {
+  async #liftPauses(pauses: readonly Pause[], wanted: ReadonlyMap<string, StoredPlan>): Promise<void> {
     const { authority, ledger, clock } = this.#deps;
-    for (const { scope } of await ledger.pauses()) {
+    for (const { scope } of pauses) {
       const name = scope.replace(/^policy\//, '');
       const id = manualPlanId(name);
       if (scope !== policyScope(name) || id === undefined || wanted.has(name)) continue;
@@ -179,4 +173,9 @@ export class ManualPlans {
       await authority.unpause({ scope, reason: 'the manual plan is over', by: 'engine' });
     }
   }
+}
+
+/** Names of the manual plans with an action whose outcome is open. */
+function unsettledOf(open: readonly ActionRecord[]): ReadonlySet<string> {
+  return new Set(open.map(({ proposal }) => proposal.policy).filter((name) => manualPlanId(name) !== undefined));
 }

@@ -1,6 +1,8 @@
 /** Reports of runs, and the conditions that last between them: halts, unknown outcomes, approvals and pauses. */
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
+import type { Pause } from '../../ledger/pauses.ts';
+import type { StoredPlan } from '../../ledger/plans.ts';
 import { haltKey, shownGroup } from '../../ledger/shown-group.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { Conditions } from '../guard/conditions.ts';
@@ -96,8 +98,8 @@ export function announceCampaign({ before, after }: CampaignChange, { byName, co
   }
 }
 
-export async function announceUnknown({ ledger, byName, conditions }: EngineParts): Promise<void> {
-  const unknown = await ledger.unknownOutcomes();
+/** @param unknown number of unknown outcomes by policy */
+export function announceUnknown(unknown: ReadonlyMap<string, number>, { byName, conditions }: EngineParts): void {
   for (const [name, count] of unknown) {
     conditions.raise({
       key: `unknown/${name}`,
@@ -113,9 +115,10 @@ export async function announceUnknown({ ledger, byName, conditions }: EnginePart
 /**
  * Announces active approvals, so that every later action is visible before it happens. Resolves the
  * conditions of plans that were decided, were used, or have expired.
+ *
+ * @param plans pending and approved plans, just read
  */
-export async function announceApprovals({ ledger, clock, byName, conditions }: EngineParts): Promise<void> {
-  const plans = await ledger.storedPlans(['pending', 'approved'], clock.now());
+export function announceApprovals(plans: readonly StoredPlan[], { byName, conditions }: EngineParts): void {
   const active = new Set<string>();
   for (const { plan, state, expiresAt, approvedBy = 'an operator', approvedAt } of plans) {
     const policy = byName.get(plan.policy);
@@ -142,14 +145,14 @@ export async function announceApprovals({ ledger, clock, byName, conditions }: E
  * Reports the pauses, which last until an operator lifts them. A paused group is reported as a halt. Of several engines,
  * one reports each pause.
  */
-export async function announcePauses({ ledger, byName, conditions, shared }: EngineParts): Promise<void> {
+export function announcePauses(all: readonly Pause[], { byName, conditions, shared }: EngineParts): void {
   const isMine = (scope: string): boolean => {
     const [, name] = /^policy\/(.*)$/s.exec(scope) ?? [];
     if (shared === undefined || (name !== undefined && byName.has(name))) return true;
     if (name === undefined) return shared.isLeader;
     return shared.isLeader && !shared.allPolicies.has(name) && manualPlanId(name) === undefined;
   };
-  const pauses = (await ledger.pauses()).filter(({ scope }) => !scope.startsWith('group/') && isMine(scope));
+  const pauses = all.filter(({ scope }) => !scope.startsWith('group/') && isMine(scope));
   for (const { scope, reason, at, by } of pauses) {
     const policy = byName.get(scope.replace(/^policy\//, ''));
     conditions.raise({

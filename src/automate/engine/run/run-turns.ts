@@ -9,7 +9,8 @@ import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { StoredPlan } from '../../ledger/plans.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { grantOf } from './grants.ts';
-import { isAskedFirst, isDue, heldTriggers, reviewHold } from './holds.ts';
+import { isAskedFirst, isDue, reviewHold } from './holds.ts';
+import type { OpenWork } from './open-work.ts';
 import { runPolicy, type RunDeps, type PolicyRunOptions } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 
@@ -51,11 +52,9 @@ export class RunTurns {
    *
    * @param changed policies whose campaigns have just changed: they run at once
    */
-  async continueCampaigns(changed: ReadonlySet<string>): Promise<void> {
-    const { byName, clock, ledger } = this.#deps;
-    const campaigns = await ledger.campaigns();
+  continueCampaigns({ campaigns, approved }: OpenWork, changed: ReadonlySet<string>): void {
+    const { byName, clock } = this.#deps;
     const now = clock.now();
-    const approved = await ledger.storedPlans(['approved'], now);
     const due = new Set<string>(this.#openManual(approved, changed));
     for (const campaign of campaigns) {
       const { policy } = campaign;
@@ -83,10 +82,8 @@ export class RunTurns {
   }
 
   /** Runs policies whose triggers were held, or arrived just before a crash. */
-  async reviewHolds(): Promise<void> {
-    const { policies, clock, ledger } = this.#deps;
-    const approved = await ledger.storedPlans(['approved'], clock.now());
-    const triggers = await heldTriggers(policies, this.#deps);
+  async reviewHolds({ approved, triggers }: OpenWork): Promise<void> {
+    const { policies, clock } = this.#deps;
     for (const policy of policies) {
       const due = triggers.get(policy.name)?.find((one) => isDue(policy, one, clock.now()));
       const pending = await reviewHold(policy, { pending: due, approved }, this.#deps);

@@ -32,11 +32,12 @@ const REPEAT_RAISE_MS = 3_600_000;
 /**
  * Marks intents that will get no outcome any more as unknown.
  *
- * @returns their number
+ * @param all open actions
+ * @returns the number of intents
  */
-export async function abandonIntents(deps: EngineParts): Promise<number> {
+export async function abandonIntents(all: readonly ActionRecord[], deps: EngineParts): Promise<number> {
   let abandoned = 0;
-  for (const intent of await deps.ledger.openActions()) {
+  for (const intent of all) {
     if (intent.outcome !== undefined || deps.inFlight.has(inFlightKey(intent.runId, intent.proposal))) continue;
     const why = 'the daemon stopped or could not write before the outcome was known';
     if (await record(intent, 'unknown', deps, why)) abandoned++;
@@ -44,9 +45,16 @@ export async function abandonIntents(deps: EngineParts): Promise<number> {
   return abandoned;
 }
 
-/** An abort ends it before the next account or action. Nothing depends on the order of their outcomes. */
-export async function settleActions(deps: EngineParts, signal: AbortSignal): Promise<void> {
-  const all = await deps.ledger.openActions();
+/**
+ * An abort ends it before the next account or action. Nothing depends on the order of their outcomes.
+ *
+ * @param all open actions, each recorded only if its outcome has not changed since
+ */
+export async function settleActions(
+  all: readonly ActionRecord[],
+  deps: EngineParts,
+  signal: AbortSignal,
+): Promise<void> {
   for (const account of deps.actions.accounts) {
     const open = all.filter(({ proposal, outcome }) => proposal.account === account && outcome !== undefined);
     if (open.length === 0) continue;
