@@ -218,7 +218,8 @@ export class Replicas implements Subject {
   /** Stops a process as SIGSTOP does, or a long collection of garbage. */
   #stop({ label, process }: SimDaemon, ms: number): void {
     this.#loop.note(WORLD, `${label} stops for ${ms} ms`);
-    process.stoppedUntil = this.#loop.time + ms;
+    // A machine that is suspended for longer stays so.
+    process.stoppedUntil = Math.max(process.stoppedUntil, this.#loop.time + ms);
     process.isSlowToWake = ms % 2 === 0;
   }
 
