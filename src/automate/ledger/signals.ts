@@ -13,10 +13,10 @@ export interface PendingTrigger {
 /** Inbox for the hooks. */
 export interface SignalInbox {
   /**
-   * Stores the state of an alert durably. The end of an alert ends its pending triggers. Fingerprint and start identify
-   * an alert.
+   * Stores the state of an alert durably, and its triggers as pending. The end of an alert ends them: a report of the end
+   * can be stored at the same time. Fingerprint and start identify an alert.
    *
-   * @returns true if the alert is new
+   * @returns `triggered`: policies that had no trigger of this alert
    */
   noteAlert(alert: {
     readonly receiver: string;
@@ -26,7 +26,9 @@ export interface SignalInbox {
     readonly accounts?: readonly string[];
     readonly isFiring: boolean;
     readonly at: number;
-  }): Promise<boolean>;
+    /** Policies that a firing alert triggers; none by default. */
+    readonly triggers?: readonly { readonly policy: string; readonly account: string }[];
+  }): Promise<{ readonly isNew: boolean; readonly triggered: readonly string[] }>;
   /** Stores a trigger durably as pending. @returns false if the policy already got a trigger with this key */
   recordTrigger(trigger: {
     readonly policy: string;

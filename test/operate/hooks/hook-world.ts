@@ -52,18 +52,23 @@ export async function hookWorld(options: HookWorldOptions = {}) {
     await store.until;
     if (store.isBroken) throw new Error('disk full');
   };
+  const record = (policy: string, account: string, key: string): boolean => {
+    const isNew = !triggers.has(`${policy} ${account} ${key}`);
+    triggers.add(`${policy} ${account} ${key}`);
+    return isNew;
+  };
   const ledger: HookDeps['ledger'] = {
     async noteAlert(alert) {
       await check();
       const isNew = !alerts.some(({ key }) => key === alert.key);
-      alerts.push(alert);
-      return isNew;
+      const { triggers: meant = [], ...noted } = alert;
+      alerts.push(noted);
+      const triggered = meant.filter(({ policy, account }) => record(policy, account, alert.key));
+      return { isNew, triggered: triggered.map(({ policy }) => policy) };
     },
     async recordTrigger({ policy, account, trigger: { key } }) {
       await check();
-      const isNew = !triggers.has(`${policy} ${account} ${key}`);
-      triggers.add(`${policy} ${account} ${key}`);
-      return isNew;
+      return record(policy, account, key);
     },
     async noteDeadLetter(deadLetter, body) {
       await check();
