@@ -1,4 +1,4 @@
-/** Canaries of the daemon, in every third history. The seed chooses the route of one of them. */
+/** Canaries of the daemon, in every third history, and in all with replicas, which relay what each receives. The seed chooses the route of one of them. */
 import type { Loop } from './loop.ts';
 
 /** The second one needs a URL Group of this name. The interface has no route through a queue. */
@@ -10,7 +10,7 @@ function routeOf(loop: Loop): (typeof ROUTES)[number] {
 
 /** Returns the canaries of the account; undefined in most histories. */
 export function canariesOf(loop: Loop): string | undefined {
-  if (loop.seed % 3 !== 0) return undefined;
+  if (!loop.hasReplicas && loop.seed % 3 !== 0) return undefined;
   const every = loop.random('canaries')() < 0.5 ? '1m' : '3m';
   return `[{ name: home, every: ${every}, realEvery: 20m }, { name: lane, every: 5m, via: { ${routeOf(loop)} } }]`;
 }

@@ -18,6 +18,7 @@ export function setDestinations(loop: Loop, answer: (url: URL) => Answer): void 
 /** Responds to a delivery of the service. */
 export async function answerDelivery(options: Dispatcher.RequestOptions): Promise<object> {
   const { origin, path, method } = options;
+  const signal = options.signal as AbortSignal;
   const body = options.body as Uint8Array | null;
   const url = new URL(path, String(origin));
   const headers = options.headers as readonly string[];
@@ -28,13 +29,13 @@ export async function answerDelivery(options: Dispatcher.RequestOptions): Promis
       path,
       method,
       headers: named,
+      signal,
       ...(body !== null && { body }),
     });
     return answerOf(status, text);
   }
   const { afterMs, status } = answers.get(presentLoop())!(url);
   const { promise, resolve, reject } = Promise.withResolvers<object>();
-  const signal = options.signal as AbortSignal;
   const timer = presentLoop().after(afterMs, currentProcess(), `delivery ${url.href} ${status}`, () => {
     if (status === 0) reject(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
     else resolve(answerOf(status, ''));

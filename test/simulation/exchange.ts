@@ -10,6 +10,8 @@ export interface Exchange {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
+  /** Ends the request, and its connection. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Answered {
@@ -18,14 +20,15 @@ export interface Answered {
 }
 
 /** Sends a request. Rejects if no complete response arrives. */
-export function exchange(as: Process, { url, socketPath, path, method = 'GET', headers, body }: Exchange) {
+export function exchange(as: Process, of: Exchange) {
+  const { url, socketPath, path, method = 'GET', headers, body, signal } = of;
   return runAs(as, () => {
     const { promise, resolve, reject } = Promise.withResolvers<Answered>();
     const port = url === undefined ? undefined : Number(new URL(url).port);
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const to = socketPath === undefined ? { host: '127.0.0.1', port } : { socketPath };
     const sent = request(
-      { ...to, path, method, headers: { ...length, ...headers }, agent: new Agent() },
+      { ...to, path, method, headers: { ...length, ...headers }, agent: new Agent(), signal },
       (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => void chunks.push(chunk));
@@ -35,7 +38,7 @@ export function exchange(as: Process, { url, socketPath, path, method = 'GET', h
         response.on('error', reject);
       },
     );
-    sent.on('error', reject);
+    sent.on('error', (error) => reject(signal?.aborted === true ? signal.reason : error));
     sent.end(body);
     return promise;
   });

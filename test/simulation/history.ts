@@ -60,8 +60,8 @@ type StoreName = 'sqlite' | 'postgres';
 const storeOf = (seed: number): StoreName => (seed % 4 === 0 ? 'postgres' : 'sqlite');
 
 export async function runHistory(options: HistoryOptions): Promise<History> {
-  const { seed, isTraced, spared } = options;
-  const loop = new Loop(seed, { isTraced, spared });
+  const { seed, isTraced, spared, store = storeOf(seed) } = options;
+  const loop = new Loop(seed, { hasReplicas: store === 'postgres', isTraced, spared });
   begin(loop);
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'opsd-simulation-'));
   const onRejection = (error: unknown): void => void (loop.failure ??= error);
@@ -91,14 +91,14 @@ export async function runHistory(options: HistoryOptions): Promise<History> {
 }
 
 async function live(loop: Loop, folder: string, options: HistoryOptions): Promise<void> {
-  const { seed, minutes, store = storeOf(seed), hasRest = true } = options;
+  const { minutes, hasRest = true } = options;
   const service = await started(loop, SimService.start(loop));
   const receiver = await started(loop, Receiver.start(loop));
   const alerts = new Alerts(loop);
   const checks = new Checks(loop, { service, receiver, alerts });
   const onLine = (line: LogLine): void => checks.heard(line);
   const world = { service, receiver, alerts };
-  if (store === 'postgres') {
+  if (loop.hasReplicas) {
     // PGlite starts in real time.
     const postgres = await SimPostgres.start(loop);
     const replicas = new Replicas({ loop, folder, service, receiver: receiver.url, postgres, onLine });

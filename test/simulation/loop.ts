@@ -50,12 +50,14 @@ export function currentProcess(): Process {
 }
 
 export interface LoopOptions {
+  readonly hasReplicas: boolean;
   readonly isTraced?: boolean | undefined;
   readonly spared?: Spared | undefined;
 }
 
 export class Loop {
   readonly seed: number;
+  readonly hasReplicas: boolean;
   /** Milliseconds since the start of the history. */
   time = 0;
   /** Number of events so far. */
@@ -70,8 +72,9 @@ export class Loop {
   readonly #hash = createHash('sha256');
   #unhashed = '';
 
-  constructor(seed: number, { isTraced = false, spared = NONE_SPARED }: LoopOptions) {
+  constructor(seed: number, { hasReplicas, isTraced = false, spared = NONE_SPARED }: LoopOptions) {
     this.seed = seed;
+    this.hasReplicas = hasReplicas;
     this.#order = this.random('order');
     this.faults = new Faults(
       (purpose) => this.random(purpose),
