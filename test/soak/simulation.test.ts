@@ -11,8 +11,12 @@ test(`${HISTORIES} histories from seed ${SEED}`, { timeout: 86_400_000 }, async 
   expect(code, stdout).toBe(0);
 });
 
-test.each(Object.entries(MUTANTS))('mutant %s dies', { timeout: 3_600_000 }, async (name, { within, store }) => {
-  const histories = store === 'postgres' ? `--seed ${within} --histories 1` : `--seed 1 --histories ${within}`;
-  const { code, stdout } = await simulate(`${histories} --mutant ${name}`);
-  expect(code, stdout).toBe(1);
-});
+test.each(Object.entries(MUTANTS))(
+  'mutant %s dies',
+  { timeout: 3_600_000 },
+  async (name, { within, minutes = 90, store }) => {
+    const histories = store === 'postgres' ? `--seed ${within} --histories 1` : `--seed 1 --histories ${within}`;
+    const { code, stdout } = await simulate(`${histories} --minutes ${minutes} --mutant ${name}`);
+    expect(code, stdout).toBe(1);
+  },
+);
