@@ -37,7 +37,7 @@ import {
 } from './run/report.ts';
 import { pendingStatus, heldTriggers } from './run/holds.ts';
 import { ManualPlans } from './run/manual-plans.ts';
-import { readOpenWork } from './run/open-work.ts';
+import { readOpenWork, type OpenWork } from './run/open-work.ts';
 import { endUnwanted } from './run/grants.ts';
 import type { PolicyRunOptions } from './run/run-policy.ts';
 import { skipped, type RunResult } from './run/run-result.ts';
@@ -120,11 +120,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     if (isStopped(signal)) return;
     const changes = await judgeAndAnnounce(parts);
     await endUnwanted(parts);
-    const work = await readOpenWork(parts);
-    // At once: a command may announce a later state.
-    announceUnknown(work.unknown, parts);
-    announceApprovals(work.plans, parts);
-    announcePauses(work.pauses, parts);
+    const work = await announceOpenWork(parts);
     await turns.reviewHolds(work);
     await manual.review();
     turns.continueCampaigns(work, new Set(changes.map(({ after }) => after.policy)));
@@ -180,6 +176,15 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     },
     settle,
   };
+}
+
+/** Announces what it reads at once: a command may announce a later state. */
+async function announceOpenWork(deps: EngineParts): Promise<OpenWork> {
+  const work = await readOpenWork(deps);
+  announceUnknown(work.unknown, deps);
+  announceApprovals(work.plans, deps);
+  announcePauses(work.pauses, deps);
+  return work;
 }
 
 /** Resolves the holds and halts of policies that do not run any more: of the configuration, or of a manual plan. */
