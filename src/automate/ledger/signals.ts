@@ -13,8 +13,8 @@ export interface PendingTrigger {
 /** Inbox for the hooks. */
 export interface SignalInbox {
   /**
-   * Stores the state of an alert durably, and its triggers as pending. The end of an alert ends them: a report of the end
-   * can be stored at the same time. Fingerprint and start identify an alert.
+   * Stores the state of an alert durably, in one transaction with its pending triggers: a report of its end, which ends
+   * them, can arrive at the same time. Fingerprint and start identify an alert.
    *
    * @returns `triggered`: policies that had no trigger of this alert
    */

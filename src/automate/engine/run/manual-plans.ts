@@ -98,12 +98,8 @@ export class ManualPlans {
 
   /** Marks a plan as applied if its run found nothing left to do, now or later. */
   async finishAfter({ name }: Policy, { plan, tally }: Decision): Promise<void> {
-    if (
-      plan.state !== 'nothing_to_do' ||
-      allowedOf(plan) > 0 ||
-      unsettledOf(await this.#deps.ledger.openActions()).has(name)
-    )
-      return;
+    if (plan.state !== 'nothing_to_do' || allowedOf(plan) > 0) return;
+    if (unsettledOf(await this.#deps.ledger.openActions()).has(name)) return;
     const stored = await this.approved(name);
     if (stored?.targets.some((target) => tally.waiting.has(target)) === false) await this.#finish(stored);
   }
