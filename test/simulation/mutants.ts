@@ -173,7 +173,7 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
   },
   'sent-not-counted': {
     breaks: 'a run reports no action if the store fails after its requests',
-    within: 8,
+    within: 14,
     file: 'src/automate/engine/run/run-policy.ts',
     from: "outcome: 'failed' as const, ...sent, detail",
     to: "outcome: 'failed' as const, acted: 0, detail",
@@ -201,7 +201,7 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
   },
   'canary-called-early': {
     breaks: 'a message of a canary succeeds before its callback',
-    within: 3,
+    within: 15,
     file: 'src/observe/canary/verdict.ts',
     from: "const isCalled = facts.route === 'workflow' || isSuccess(facts.callback?.status);",
     to: 'const isCalled = isReported;',
@@ -222,7 +222,7 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
   },
   'torn-record-kept': {
     breaks: 'the rest of a record that a crash cut off stays in the audit log',
-    within: 2,
+    within: 3,
     file: 'src/storage/audit-opening.ts',
     from: 'keep: tail.size - tail.tornBytes };',
     to: 'keep: tail.size };',
@@ -236,7 +236,7 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
   },
   'held-trigger-forgotten': {
     breaks: 'a trigger that a run has not handled is forgotten',
-    within: 1,
+    within: 4,
     file: 'src/automate/engine/run/run-turns.ts',
     from: 'const due = triggers.get(policy.name)?.find((one) => isDue(policy, one, clock.now()));',
     to: "const due = triggers.get('')?.find((one) => isDue(policy, one, clock.now()));",
