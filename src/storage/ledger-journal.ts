@@ -10,7 +10,7 @@ import type { Store } from './sqlite.ts';
  * Appends to the audit log immediately, so it must come last: a transaction calls it at most once, and only the commit
  * follows.
  */
-export type Tell = (entry: AuditEntry) => Work<void>;
+type Tell = (entry: AuditEntry) => Work<void>;
 
 export interface Journal {
   readonly database: Database;

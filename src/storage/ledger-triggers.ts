@@ -2,8 +2,8 @@
 import type { EventTrigger } from '#foundation/domain/plan.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import type { PendingTrigger, SignalInbox, Signals } from '#automate/ledger/signals.ts';
-import { all, each, get, run, type Dialect, type Row, type Work } from './database.ts';
-import type { Journal, Tell } from './ledger-journal.ts';
+import { all, each, get, run, type Dialect, type Row } from './database.ts';
+import type { Journal } from './ledger-journal.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -47,9 +47,21 @@ interface Firing {
 
 export function createTriggers({ database, write }: Journal): Triggers {
   const pending = selectPendingTriggers(database.dialect);
+  const alertState = `SELECT is_firing FROM alerts WHERE receiver = ? AND key = ? ${database.dialect.locked}`;
 
   return {
-    recordTrigger: (trigger) => write((tell) => insertTrigger(trigger, tell)),
+    recordTrigger: ({ policy, account, trigger, at }) =>
+      write(function* (tell) {
+        const { key } = trigger;
+        const alert =
+          trigger.kind === 'alert' ? yield* get(alertState, key.slice(0, key.indexOf('/')), key) : undefined;
+        // The end of the alert may have been stored since its begin, and ends no later trigger.
+        const isOver = alert?.['is_firing'] === 0;
+        const waiting = isOver ? null : JSON.stringify(trigger);
+        if ((yield* run(INSERT_TRIGGER, policy, key, account, at, waiting)) === 0) return false;
+        yield* tell({ type: 'trigger', policy, account, key });
+        return !isOver;
+      }),
     async pendingTriggers(policies, now) {
       if (policies.length === 0) return new Map();
       const accounts = new Map(policies.map(({ name, account }) => [name, account]));
@@ -70,7 +82,7 @@ export function createTriggers({ database, write }: Journal): Triggers {
         if (count > 0) yield* tell({ type: 'trigger.ended', policy, count, reason: 'ran' });
       }, account);
     },
-    noteAlert: ({ receiver, name, key, accounts, isFiring, at, triggers = [] }) =>
+    noteAlert: ({ receiver, name, key, accounts, isFiring, at }) =>
       write(function* (tell) {
         const [known, firing] = [accounts === undefined ? null : JSON.stringify(accounts), isFiring ? 1 : 0];
         const isNew = (yield* run(INSERT_ALERT, receiver, key, name, known, firing, at)) > 0;
@@ -78,12 +90,7 @@ export function createTriggers({ database, write }: Journal): Triggers {
         const ended = isFiring ? [] : yield* all(PENDING_WITH_KEY, key);
         const count = yield* each(END_OF_ALERT, ended, ({ policy }) => [String(policy), key]);
         if (count > 0) yield* tell({ type: 'trigger.ended', key, count, reason: 'resolved' });
-        const triggered: string[] = [];
-        for (const { policy, account } of triggers) {
-          const trigger = { kind: 'alert', name, key } as const;
-          if (yield* insertTrigger({ policy, account, trigger, at }, tell)) triggered.push(policy);
-        }
-        return { isNew, triggered };
+        return isNew;
       }),
     async alertsFiring(account, now) {
       const rows = await database.read(all(FIRING));
@@ -98,17 +105,6 @@ export function createTriggers({ database, write }: Journal): Triggers {
       };
     },
   };
-}
-
-/** @returns false if the policy already got a trigger with this key */
-function* insertTrigger(
-  { policy, account, trigger, at }: Parameters<SignalInbox['recordTrigger']>[0],
-  tell: Tell,
-): Work<boolean> {
-  const { key } = trigger;
-  if ((yield* run(INSERT_TRIGGER, policy, key, account, at, JSON.stringify(trigger))) === 0) return false;
-  yield* tell({ type: 'trigger', policy, account, key });
-  return true;
 }
 
 function firingOf(alerts: readonly Row[], account: string): Firing {

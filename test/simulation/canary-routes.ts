@@ -1,4 +1,7 @@
-/** Canaries of the daemon, in every third history, and in all with replicas, which relay what each receives. The seed chooses the route of one of them. */
+/**
+ * Canaries of the daemon, in every third history, and in all with replicas: these relay what they receive. The seed
+ * chooses the route of one of them.
+ */
 import type { Loop } from './loop.ts';
 
 /** The second one needs a URL Group of this name. The interface has no route through a queue. */

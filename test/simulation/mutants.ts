@@ -168,8 +168,8 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
     breaks: 'an alert is taken without its trigger',
     within: 3,
     file: 'src/operate/hooks/alert-hook.ts',
-    from: 'isFiring, at, triggers };',
-    to: 'isFiring, at };',
+    from: '      if (!(await deps.ledger.recordTrigger({ policy, account, trigger, at }))) continue;',
+    to: '',
   },
   'sent-not-counted': {
     breaks: 'a run reports no action if the store fails after its requests',

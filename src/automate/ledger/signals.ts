@@ -13,10 +13,10 @@ export interface PendingTrigger {
 /** Inbox for the hooks. */
 export interface SignalInbox {
   /**
-   * Stores the state of an alert durably, in one transaction with its pending triggers: a report of its end, which ends
-   * them, can arrive at the same time. Fingerprint and start identify an alert.
+   * Stores the state of an alert durably. The end of an alert ends its pending triggers. Fingerprint and start identify
+   * an alert.
    *
-   * @returns `triggered`: policies that had no trigger of this alert
+   * @returns true if the alert is new
    */
   noteAlert(alert: {
     readonly receiver: string;
@@ -26,10 +26,12 @@ export interface SignalInbox {
     readonly accounts?: readonly string[];
     readonly isFiring: boolean;
     readonly at: number;
-    /** Policies that a firing alert triggers; none by default. */
-    readonly triggers?: readonly { readonly policy: string; readonly account: string }[];
-  }): Promise<{ readonly isNew: boolean; readonly triggered: readonly string[] }>;
-  /** Stores a trigger durably as pending. @returns false if the policy already got a trigger with this key */
+  }): Promise<boolean>;
+  /**
+   * Stores a trigger durably, as pending unless its alert has ended.
+   *
+   * @returns false if it is not pending, or the policy already got a trigger with this key
+   */
   recordTrigger(trigger: {
     readonly policy: string;
     readonly account: string;

@@ -50,15 +50,17 @@ export async function takeAlerts(
     const isFiring = status === 'firing';
     const at = deps.clock.now();
     const accounts = accountsOf(labels.account, withoutAccount);
-    const named = isFiring ? deps.policies().filter(({ when }) => 'alert' in when && when.alert === name) : [];
-    const triggers = named
-      .filter(({ account }) => accounts?.includes(account) === true)
-      .map(({ name: policy, account }) => ({ policy, account }));
-    const noted = { receiver, name, key, ...(accounts && { accounts }), isFiring, at, triggers };
-    const { isNew, triggered } = await deps.ledger.noteAlert(noted);
+    const isNew = await deps.ledger.noteAlert({ receiver, name, key, ...(accounts && { accounts }), isFiring, at });
+    if (!isFiring) continue;
+    const named = deps.policies().filter(({ when }) => 'alert' in when && when.alert === name);
     if (accounts === undefined && isNew && named.length > 0)
       deps.events.emit({ type: 'alert.unassigned', receiver, name });
-    for (const policy of triggered) if (!runs.has(policy)) runs.set(policy, { kind: 'alert', name, key });
+    for (const { name: policy, account } of named) {
+      if (accounts?.includes(account) !== true) continue;
+      const trigger = { kind: 'alert', name, key } as const;
+      if (!(await deps.ledger.recordTrigger({ policy, account, trigger, at }))) continue;
+      if (!runs.has(policy)) runs.set(policy, trigger);
+    }
   }
   const firing = alerts.filter(({ status }) => status === 'firing').length;
   deps.events.emit({

@@ -52,23 +52,18 @@ export async function hookWorld(options: HookWorldOptions = {}) {
     await store.until;
     if (store.isBroken) throw new Error('disk full');
   };
-  const record = (policy: string, account: string, key: string): boolean => {
-    const isNew = !triggers.has(`${policy} ${account} ${key}`);
-    triggers.add(`${policy} ${account} ${key}`);
-    return isNew;
-  };
   const ledger: HookDeps['ledger'] = {
     async noteAlert(alert) {
       await check();
       const isNew = !alerts.some(({ key }) => key === alert.key);
-      const { triggers: meant = [], ...noted } = alert;
-      alerts.push(noted);
-      const triggered = meant.filter(({ policy, account }) => record(policy, account, alert.key));
-      return { isNew, triggered: triggered.map(({ policy }) => policy) };
+      alerts.push(alert);
+      return isNew;
     },
     async recordTrigger({ policy, account, trigger: { key } }) {
       await check();
-      return record(policy, account, key);
+      const isNew = !triggers.has(`${policy} ${account} ${key}`);
+      triggers.add(`${policy} ${account} ${key}`);
+      return isNew;
     },
     async noteDeadLetter(deadLetter, body) {
       await check();

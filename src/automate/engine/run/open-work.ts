@@ -1,4 +1,4 @@
-/** What the store has for settling to announce and continue, read at one moment. */
+/** Open work in the store that settling announces and continues. */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { Pause } from '../../ledger/pauses.ts';
 import type { StoredPlan } from '../../ledger/plans.ts';
