@@ -3,6 +3,7 @@ import { createServer } from './fakes/http.ts';
 import { Process, runAs, type Loop } from './loop.ts';
 
 interface Received {
+  readonly id: string;
   readonly key: string;
   readonly status: 'firing' | 'resolved';
 }
@@ -12,6 +13,7 @@ export class Receiver {
   readonly last = new Map<string, Received['status']>();
   url = '';
   readonly #loop: Loop;
+  readonly #known = new Set<string>();
   #failsUntil = 0;
 
   private constructor(loop: Loop) {
@@ -40,8 +42,10 @@ export class Receiver {
             response.writeHead(503).end();
             return;
           }
-          const { key, status } = JSON.parse(text) as Received;
-          receiver.last.set(key, status);
+          const { id, key, status } = JSON.parse(text) as Received;
+          // A request that its sender has given up can arrive after the repeat, and after later ones.
+          if (!receiver.#known.has(id)) receiver.last.set(key, status);
+          receiver.#known.add(id);
           response.writeHead(200).end();
         });
       });

@@ -1,6 +1,6 @@
 /**
  * Notifications as JSON to a webhook: one POST for each change of a condition, in order, retried until it is accepted.
- * Delivery is at least once: a repeat after a crash has the same `id`.
+ * Delivery is at least once: a repeat has the same `id`.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
