@@ -7,6 +7,7 @@ export interface Arguments {
   readonly minutes: number;
   readonly jobs: number;
   readonly mutant: string | undefined;
+  readonly worse: Readonly<Record<string, number>>;
   readonly isTraced: boolean;
   readonly isMinimized: boolean;
 }
@@ -21,6 +22,7 @@ export function readArguments(args: readonly string[], cores: number): Arguments
       minutes: { type: 'string', default: '90' },
       jobs: { type: 'string', default: String(cores) },
       mutant: { type: 'string' },
+      worse: { type: 'string', multiple: true, default: [] },
       trace: { type: 'boolean', default: false },
       minimize: { type: 'boolean', default: false },
     },
@@ -37,7 +39,15 @@ export function readArguments(args: readonly string[], cores: number): Arguments
     minutes: whole('minutes', 1),
     jobs: whole('jobs', 1),
     mutant: values.mutant,
+    worse: Object.fromEntries(values.worse.map(readFactor)),
     isTraced: values.trace,
     isMinimized: values.minimize,
   };
+}
+
+/** @throws {Error} if the text is not a kind of fault and its factor */
+function readFactor(text: string): [string, number] {
+  const [kind = '', factor] = text.split('=');
+  if (kind === '' || !(Number(factor) > 0)) throw new Error(`--worse ${text} must be a fault and its factor: crash=5`);
+  return [kind, Number(factor)];
 }

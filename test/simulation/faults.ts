@@ -1,13 +1,15 @@
 /** Faults of a history. Each one has a number, so that a failing history can be repeated with fewer of them. */
 import type { Random } from '#foundation/platform/random.ts';
 
-/** Faults that do not happen: those from `from` on, and single ones. */
-export interface Spared {
-  readonly from: number;
-  readonly single: ReadonlySet<number>;
+/** Changes to the faults of a seed. */
+export interface Changes {
+  /** Number from which on no fault happens. */
+  readonly from?: number | undefined;
+  /** Numbers of single faults that do not happen. */
+  readonly single?: readonly number[] | undefined;
+  /** Factors of the probabilities of some kinds. */
+  readonly worse?: Readonly<Record<string, number>> | undefined;
 }
-
-export const NONE_SPARED: Spared = { from: Infinity, single: new Set() };
 
 /** A fault that happened. */
 export interface Fault {
@@ -23,7 +25,9 @@ export class Faults {
   /** Source of the details of the last fault. They do not depend on earlier faults. */
   #details: Random;
   readonly #now: () => number;
-  readonly #spared: Spared;
+  readonly #changes: Required<Changes>;
+  /** Kinds of `worse` that this history does not have. */
+  readonly unknown: Set<string>;
   /** False before the first and after the last fault. */
   active = false;
   /** Factor of all probabilities: the seed makes calm and wild histories. */
@@ -32,19 +36,23 @@ export class Faults {
   count = 0;
   readonly struck: Fault[] = [];
 
-  constructor(randomOf: (purpose: string) => Random, now: () => number, spared: Spared) {
+  constructor(randomOf: (purpose: string) => Random, now: () => number, changes: Changes) {
     this.#randomOf = randomOf;
     this.#random = randomOf('faults');
     this.#details = randomOf('details');
     this.#now = now;
-    this.#spared = spared;
+    const { from = Infinity, single = [], worse = {} } = changes;
+    this.#changes = { from, single, worse };
+    this.unknown = new Set(Object.keys(worse));
   }
 
   /** Returns true if this fault happens now. */
   strikes(kind: string, probability: number): boolean {
-    if (!this.active || this.#random() >= probability * this.rate) return false;
+    const { from, single, worse } = this.#changes;
+    this.unknown.delete(kind);
+    if (!this.active || this.#random() >= probability * this.rate * (worse[kind] ?? 1)) return false;
     const number = this.count++;
-    if (number >= this.#spared.from || this.#spared.single.has(number)) return false;
+    if (number >= from || single.includes(number)) return false;
     this.#details = this.#randomOf(`fault ${number}`);
     this.struck.push({ number, kind, at: this.#now() });
     return true;

@@ -8,7 +8,7 @@ import { canariesOf } from './canary-routes.ts';
 import { SimDaemon, type LogLine } from './daemon.ts';
 import { calm, decideAtTimes, direct, type Cast } from './director.ts';
 import { Edits } from './edits.ts';
-import type { Fault, Spared } from './faults.ts';
+import type { Changes, Fault } from './faults.ts';
 import { Checks } from './invariants.ts';
 import { begin, EPOCH, Loop, WORLD } from './loop.ts';
 import { Operator } from './operator.ts';
@@ -31,13 +31,12 @@ const REST_MS = 45 * MINUTE;
 /** Time until the collectors have read everything. */
 const READ_MS = 12 * MINUTE;
 
-export interface HistoryOptions {
+export interface HistoryOptions extends Changes {
   readonly seed: number;
   /** Virtual minutes with traffic and faults. */
   readonly minutes: number;
   readonly isTraced?: boolean;
-  readonly spared?: Spared;
-  /** By default, the seed decides. */
+  /** By default, the mutant or the seed decides. */
   readonly store?: StoreName | undefined;
   /** False for a history that ends with its faults, because only they show what it is for. */
   readonly hasRest?: boolean;
@@ -50,6 +49,8 @@ export interface History {
   readonly minutes: number;
   readonly hash: string;
   readonly faults: readonly Fault[];
+  /** Kinds of faults that were to be worse, and that it does not have. */
+  readonly unknown: readonly string[];
   readonly failure?: { readonly invariant: string; readonly detail: string };
   readonly lines?: readonly string[];
 }
@@ -60,8 +61,8 @@ type StoreName = 'sqlite' | 'postgres';
 const storeOf = (seed: number): StoreName => (seed % 4 === 0 ? 'postgres' : 'sqlite');
 
 export async function runHistory(options: HistoryOptions): Promise<History> {
-  const { seed, isTraced, spared, store = storeOf(seed) } = options;
-  const loop = new Loop(seed, { hasReplicas: store === 'postgres', isTraced, spared });
+  const { seed, isTraced, store = storeOf(seed) } = options;
+  const loop = new Loop(seed, { hasReplicas: store === 'postgres', isTraced, changes: options });
   begin(loop);
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'opsd-simulation-'));
   const onRejection = (error: unknown): void => void (loop.failure ??= error);
@@ -85,6 +86,7 @@ export async function runHistory(options: HistoryOptions): Promise<History> {
     minutes: Math.max(0, loop.time / MINUTE - BEFORE),
     hash: loop.hash(),
     faults: faults.struck,
+    unknown: [...faults.unknown],
     ...(failure && { failure }),
     ...(lines && { lines }),
   };

@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers';
 import { TimerQueue } from '#emulator/control/timer-queue.ts';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import { seededRandom, type Random } from '#foundation/platform/random.ts';
-import { Faults, NONE_SPARED, type Spared } from './faults.ts';
+import { Faults, type Changes } from './faults.ts';
 
 /** A simulated process. Nothing of a dead one runs or is sent any more. */
 export class Process {
@@ -52,7 +52,7 @@ export function currentProcess(): Process {
 export interface LoopOptions {
   readonly hasReplicas: boolean;
   readonly isTraced?: boolean | undefined;
-  readonly spared?: Spared | undefined;
+  readonly changes?: Changes;
 }
 
 export class Loop {
@@ -72,14 +72,14 @@ export class Loop {
   readonly #hash = createHash('sha256');
   #unhashed = '';
 
-  constructor(seed: number, { hasReplicas, isTraced = false, spared = NONE_SPARED }: LoopOptions) {
+  constructor(seed: number, { hasReplicas, isTraced = false, changes = {} }: LoopOptions) {
     this.seed = seed;
     this.hasReplicas = hasReplicas;
     this.#order = this.random('order');
     this.faults = new Faults(
       (purpose) => this.random(purpose),
       () => this.time,
-      spared,
+      changes,
     );
     if (isTraced) this.lines = [];
   }

@@ -2,8 +2,7 @@
  * Makes a failing history smaller: fewer minutes, then the shortest prefix of its faults, then fewer of these. Each step
  * keeps a history that fails with the same invariant. The search ends after a number of runs or a time.
  */
-import type { History } from './history.ts';
-import type { Order } from './worker.ts';
+import type { History, HistoryOptions } from './history.ts';
 
 interface Limits {
   readonly runs: number;
@@ -19,10 +18,10 @@ interface Minimized {
   readonly runs: number;
 }
 
-type Smaller = Required<Pick<Order, 'minutes' | 'from' | 'single'>>;
+type Smaller = Pick<HistoryOptions, 'minutes'> & { readonly from: number; readonly single: readonly number[] };
 
 export async function minimize(
-  play: (order: Order) => Promise<History>,
+  play: (options: HistoryOptions) => Promise<History>,
   failed: History,
   { minutes, limits = LIMITS }: { readonly minutes: number; readonly limits?: Limits },
 ): Promise<Minimized> {

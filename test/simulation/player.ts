@@ -1,8 +1,7 @@
 /** Plays histories in a process of its own. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { History } from './history.ts';
-import type { Order } from './worker.ts';
+import type { History, HistoryOptions } from './history.ts';
 
 const WORKER = new URL('worker.ts', import.meta.url);
 
@@ -24,8 +23,8 @@ export class Player {
   }
 
   /** Plays a history. @throws {Error} if the process ends */
-  async run(order: Order): Promise<History> {
-    this.#child.send(order);
+  async run(options: HistoryOptions): Promise<History> {
+    this.#child.send(options);
     const [history] = (await Promise.race([once(this.#child, 'message'), this.#ended])) as [History];
     return history;
   }

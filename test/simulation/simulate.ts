@@ -5,11 +5,10 @@
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { readArguments, type Arguments } from './arguments.ts';
-import type { History } from './history.ts';
+import type { History, HistoryOptions } from './history.ts';
 import { MUTANTS } from './mutants.ts';
 import { minimize } from './minimize.ts';
 import { Player } from './player.ts';
-import type { Order } from './worker.ts';
 
 /** Runs the histories in the order of their seeds. Each one is given to `use` in that order, until it returns false. */
 async function runAll(given: Arguments, players: readonly Player[], use: (history: History) => Promise<boolean>) {
@@ -18,9 +17,10 @@ async function runAll(given: Arguments, players: readonly Player[], use: (histor
   for (let seed = given.seed; seed < last; seed += 1) results.set(seed, Promise.withResolvers());
   const state = { next: given.seed, isOver: false };
   const work = players.map(async (player) => {
+    const { minutes, isTraced, worse } = given;
     while (state.next < last && !state.isOver) {
       const seed = state.next++;
-      results.get(seed)!.resolve(await player.run({ seed, minutes: given.minutes, isTraced: given.isTraced }));
+      results.get(seed)!.resolve(await player.run({ seed, minutes, isTraced, worse }));
     }
   });
   Promise.all(work).catch((error: unknown) => results.forEach(({ reject }) => reject(error)));
@@ -42,7 +42,10 @@ async function main(): Promise<number> {
   if (mutant !== undefined && MUTANTS[mutant] === undefined)
     throw new Error(`unknown mutant ${mutant}; there are: ${Object.keys(MUTANTS).join(', ')}`);
   const print = (text: string): void => void process.stdout.write(`${text}\n`);
-  const players = Array.from({ length: Math.min(given.jobs, given.histories) }, () => new Player(mutant));
+  using stack = new DisposableStack();
+  const players = Array.from({ length: Math.min(given.jobs, given.histories) }, () =>
+    stack.adopt(new Player(mutant), (player) => player.end()),
+  );
   const hash = createHash('sha256');
   let [steps, count] = [0, 0];
   let failed: History | undefined;
@@ -50,6 +53,7 @@ async function main(): Promise<number> {
     count += 1;
     steps += history.steps;
     hash.update(history.hash);
+    if (history.unknown.length > 0) throw new Error(`seed ${history.seed} has no fault ${history.unknown.join(', ')}`);
     if (given.isTraced) for (const line of history.lines ?? []) print(line);
     if (history.failure === undefined) return true;
     failed = history;
@@ -58,7 +62,7 @@ async function main(): Promise<number> {
   if (failed !== undefined) {
     let shown = failed;
     if (given.isMinimized) {
-      const play = (order: Order): Promise<History> => players[0]!.run(order);
+      const play = (options: HistoryOptions): Promise<History> => players[0]!.run({ worse: given.worse, ...options });
       const { history, minutes, runs } = await minimize(play, failed, given);
       shown = history;
       for (const line of history.lines ?? []) print(line);
@@ -70,7 +74,6 @@ async function main(): Promise<number> {
     print(`seed ${failed.seed} failed at step ${shown.steps}: ${shown.failure!.invariant}`);
   }
   print(`${count} histories, ${steps} steps, hash ${hash.digest('hex').slice(0, 16)}`);
-  for (const player of players) player.end();
   return failed === undefined ? 0 : 1;
 }
 

@@ -1,22 +1,30 @@
 import { expect, test } from 'vitest';
 import type { Fault } from '../simulation/faults.ts';
-import type { History } from '../simulation/history.ts';
+import type { History, HistoryOptions } from '../simulation/history.ts';
 import { minimize } from '../simulation/minimize.ts';
-import type { Order } from '../simulation/worker.ts';
 
 /** Plays histories with a fault each minute, of which some together break an invariant. */
 function player(needed: readonly number[]) {
-  const orders: Order[] = [];
-  const play = ({ seed, minutes, from = Infinity, single = [] }: Order): History => {
+  const orders: HistoryOptions[] = [];
+  const play = ({ seed, minutes, from = Infinity, single = [] }: HistoryOptions): History => {
     const faults = Array.from({ length: minutes }, (_, number): Fault => ({ number, kind: 'slow', at: number }));
     const struck = faults.filter(({ number }) => number < from && !single.includes(number));
     const isBroken = needed.every((number) => struck.some((fault) => fault.number === number));
     const failure = { invariant: isBroken ? 'none is lost' : 'another one', detail: '' };
-    return { seed, steps: 1, minutes, hash: '', faults: struck, failure, lines: [`${struck.length} faults`] };
+    return {
+      seed,
+      steps: 1,
+      minutes,
+      hash: '',
+      faults: struck,
+      unknown: [],
+      failure,
+      lines: [`${struck.length} faults`],
+    };
   };
   return {
     orders,
-    play: async (order: Order) => {
+    play: async (order: HistoryOptions) => {
       orders.push(order);
       return play(order);
     },
