@@ -48,14 +48,20 @@ export class Faults {
 
   /** Returns true if this fault happens now. */
   strikes(kind: string, probability: number): boolean {
-    const { from, single, worse } = this.#changes;
-    this.unknown.delete(kind);
-    if (!this.active || this.#random() >= probability * this.rate * (worse[kind] ?? 1)) return false;
+    const { from, single } = this.#changes;
+    const factor = this.factor(kind);
+    if (!this.active || this.#random() >= probability * this.rate * factor) return false;
     const number = this.count++;
     if (number >= from || single.includes(number)) return false;
     this.#details = this.#randomOf(`fault ${number}`);
     this.struck.push({ number, kind, at: this.#now() });
     return true;
+  }
+
+  /** Returns how many times as likely this kind of fault is as in other histories. */
+  factor(kind: string): number {
+    this.unknown.delete(kind);
+    return this.#changes.worse[kind] ?? 1;
   }
 
   below(max: number): number {

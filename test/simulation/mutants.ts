@@ -2,9 +2,15 @@
  * Defects of the daemon. The simulation finds each of them within `within` histories of `minutes` from seed 1 on; by
  * default, of 90. With replicas, the history of that seed finds it, and not all before it were run.
  */
+import type { Changes } from './faults.ts';
 import type { Mutant } from './hooks.ts';
 
-export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number; readonly minutes?: number }>> = {
+interface Found extends Mutant, Pick<Changes, 'worse'> {
+  readonly within: number;
+  readonly minutes?: number;
+}
+
+export const MUTANTS: Readonly<Record<string, Found>> = {
   'intent-after-effect': {
     breaks: 'the request is sent before its intent is durable',
     within: 1,
@@ -317,6 +323,26 @@ export const MUTANTS: Readonly<Record<string, Mutant & { readonly within: number
     file: 'src/storage/postgres/leases.ts',
     from: 'Math.max(clock.monotonic() - this.#sent.monotonic, clock.now() - this.#sent.wall)',
     to: '(clock.monotonic() - this.#sent.monotonic)',
+  },
+  'alert-ended-late': {
+    breaks: 'an alert whose end was stored before its trigger stays pending',
+    within: 5,
+    minutes: 12,
+    worse: { alert: 40, 'stop after a commit': 6, 'stop of a process': 6 },
+    store: 'postgres',
+    file: 'src/storage/ledger-triggers.ts',
+    from: "const isOver = alert?.['is_firing'] === 0;",
+    to: "const isOver = alert?.['is_firing'] === 2;",
+  },
+  'suspended-time': {
+    breaks: 'a replica without accounts keeps the time of a suspended machine',
+    within: 2,
+    minutes: 10,
+    worse: { 'suspended machine': 15 },
+    store: 'postgres',
+    file: 'src/foundation/events/verified-clock.ts',
+    from: 'if (this.#heard.size === 0) return this.#local.now();',
+    to: '',
   },
   'opening-not-noted': {
     breaks: 'a record of a commit that a crash prevented counts as committed',

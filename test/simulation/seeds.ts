@@ -23,6 +23,15 @@ export const SEEDS = [
   { seed: 4, minutes: 20, store: 'postgres' },
   // The condition of a store stayed active at its receiver after the end of its process.
   { seed: 32, minutes: 20, store: 'postgres' },
+  // An alert ended while a replica was stopped before it stored the trigger, which then waited for good.
+  {
+    seed: 5,
+    minutes: 12,
+    store: 'postgres',
+    worse: { alert: 40, 'stop after a commit': 6, 'stop of a process': 6 },
+  },
+  // A replica without accounts rejected what the service had signed, after its machine had been suspended.
+  { seed: 2, minutes: 10, store: 'postgres', worse: { 'suspended machine': 15 } },
   // A daemon that started on a full disk stayed in audit mode after the disk had space again.
   { seed: 2038, minutes: 60, store: 'sqlite' },
 ] as const;

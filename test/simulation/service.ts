@@ -38,13 +38,14 @@ const STORMS: readonly OperationFaultRule['fault'][] = [
   { kind: 'repeated-cursor' },
   { kind: 'latency', ms: 15_000 },
 ];
+/** Share of the entries of a log that appear as late as sweeps are certain to cover. */
+const LATE_SHARE = 0.002;
 /** Disorder in the responses to readings. */
-const DISORDER: readonly OperationFaultRule[] = [
+const disorderOf = (share: number): readonly OperationFaultRule[] => [
   { operations: ['list-logs'], fault: { kind: 'duplicate', share: 0.05 } },
   { operations: ['list-logs'], fault: { kind: 'duplicate', share: 0.05, when: 'later' } },
   { operations: ['list-logs'], fault: { kind: 'late', ms: 100_000, share: 0.02 } },
-  // As late as sweeps are certain to cover.
-  { operations: ['list-logs'], fault: { kind: 'late', ms: 15 * MINUTE, share: 0.002 } },
+  { operations: ['list-logs'], fault: { kind: 'late', ms: 15 * MINUTE, share } },
   { operations: ['list-workflow-dlq'], probability: 0.2, fault: { kind: 'duplicate', share: 0.3 } },
   { operations: ['get-account-stats'], probability: 0.3, fault: { kind: 'duplicate', share: 0.3 } },
   // At most as late as the settle time.
@@ -143,7 +144,8 @@ export class SimService {
 
   /** Lets the service report what it has late or twice, until it rests. */
   disorder(): void {
-    for (const rule of DISORDER) this.emulator.control.faults.add(rule);
+    const share = LATE_SHARE * this.#loop.faults.factor('late entry');
+    for (const rule of disorderOf(share)) this.emulator.control.faults.add(rule);
   }
 
   /** Takes over the writes that the service has recorded. Its memory of requests is short. */

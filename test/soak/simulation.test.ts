@@ -14,9 +14,11 @@ test(`${HISTORIES} histories from seed ${SEED}`, { timeout: 86_400_000 }, async 
 test.each(Object.entries(MUTANTS))(
   'mutant %s dies',
   { timeout: 3_600_000 },
-  async (name, { within, minutes = 90, store }) => {
-    const histories = store === 'postgres' ? `--seed ${within} --histories 1` : `--seed 1 --histories ${within}`;
-    const { code, stdout } = await simulate(`${histories} --minutes ${minutes} --mutant ${name}`);
+  async (name, { within, minutes = 90, worse = {}, store }) => {
+    const [seed, histories] = store === 'postgres' ? [within, 1] : [1, within];
+    const args = ['--seed', seed, '--histories', histories, '--minutes', minutes, '--mutant', name];
+    const factors = Object.entries(worse).flatMap(([kind, factor]) => ['--worse', `${kind}=${factor}`]);
+    const { code, stdout } = await simulate([...args, ...factors].map(String));
     expect(code, stdout).toBe(1);
   },
 );

@@ -10,7 +10,9 @@ export interface Simulated {
   readonly last: string;
 }
 
-export async function simulate(args: string): Promise<Simulated> {
-  const { code, stdout, stderr } = await start('node', [SIMULATE, ...args.split(' ')]).output();
+/** @param args separated by blanks, or one by one */
+export async function simulate(args: string | readonly string[]): Promise<Simulated> {
+  const list = typeof args === 'string' ? args.split(' ') : args;
+  const { code, stdout, stderr } = await start('node', [SIMULATE, ...list]).output();
   return { code, stdout: stdout + stderr, last: stdout.trimEnd().split('\n').at(-1)! };
 }
