@@ -99,8 +99,8 @@ const FORMS: readonly Form[] = [
     isOf: ({ method, path }) => method === 'PATCH' && path.startsWith('/v2/msgsvc/update-budget/'),
     keysOf: () => ['amount'],
     keyOfAct: () => 'amount',
-    // Sent once more after an unknown outcome.
-    requests: 2,
+    // Sent again every five minutes of an hour, while the outcome is unknown.
+    requests: 12,
     isShared: true,
   },
 ];

@@ -1,6 +1,6 @@
 /**
  * Defects of the daemon. The simulation finds each of them within `within` histories of `minutes` from seed 1 on; by
- * default, of 90. With replicas, the history of that seed finds it, and not all before it were run.
+ * default, of 90. With replicas or worse faults, the history of that seed finds it, and not all before it were run.
  */
 import type { Changes } from './faults.ts';
 import type { Mutant } from './hooks.ts';
@@ -334,6 +334,30 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
     from: "const isOver = alert?.['is_firing'] === 0;",
     to: "const isOver = alert?.['is_firing'] === 2;",
   },
+  'answer-stored-late': {
+    breaks: 'a message of a canary took as long to be answered as the record of its response took to be stored',
+    within: 50,
+    minutes: 20,
+    worse: { slow: 5, 'stop of a process': 20 },
+    store: 'postgres',
+    file: 'src/observe/canary/inbox.ts',
+    from: "if (fact.kind === 'answered') this.#book.answered(round, fact);",
+    to: `if (fact.kind === 'answered') {
+      const arrival = round.record.arrivals.find((one) => one.relayed === fact.of);
+      const storedMs = round.nowMs - past.agoMs;
+      this.#book.answered(round, { ...fact, answerMs: Math.max(0, storedMs - (arrival?.afterMs ?? 0)) });
+    }`,
+  },
+  'notified-unsaved': {
+    breaks: 'a condition of an account is notified before it is saved',
+    within: 28,
+    minutes: 15,
+    worse: { 'database commit failed': 6, 'database connection lost': 2, 'crash at a step': 3 },
+    store: 'postgres',
+    file: 'src/operate/notifications/notification-book.ts',
+    from: 'isOfStore(one) || !this.#unwritten.has(one)',
+    to: 'isOfStore(one) || accountOf(one) !== undefined || !this.#unwritten.has(one)',
+  },
   'suspended-time': {
     breaks: 'a replica without accounts keeps the time of a suspended machine',
     within: 2,
@@ -350,6 +374,15 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
     file: 'src/storage/ledger-journal.ts',
     from: 'const due = [...audit.opening.notes];',
     to: 'const due = audit.opening.notes.slice(0, 0);',
+  },
+  'late-in-outage': {
+    breaks: 'an entry that arrives in an outage, after a sweep has begun, is never found',
+    within: 93,
+    minutes: 80,
+    worse: { storm: 10, 'late entry': 400 },
+    file: 'src/observe/collectors/logs.ts',
+    from: 'sweep?.at ?? Infinity, next)',
+    to: 'sweep?.at ?? Infinity)',
   },
   'ended-forgotten': {
     breaks: 'messages are forgotten while a sweep may find their entries',

@@ -32,6 +32,17 @@ export const SEEDS = [
   },
   // A replica without accounts rejected what the service had signed, after its machine had been suspended.
   { seed: 2, minutes: 10, store: 'postgres', worse: { 'suspended machine': 15 } },
+  // A slow store made the response to a message of a canary look late.
+  { seed: 50, minutes: 20, store: 'postgres', worse: { slow: 5, 'stop of a process': 20 } },
+  // A condition of an account was notified before it was saved, and stayed active at its receiver after a kill.
+  {
+    seed: 28,
+    minutes: 15,
+    store: 'postgres',
+    worse: { 'database commit failed': 6, 'database connection lost': 2, 'crash at a step': 3 },
+  },
+  // Entries that arrived in an outage, after a sweep had begun, were never counted.
+  { seed: 93, minutes: 80, store: 'sqlite', worse: { storm: 10, 'late entry': 400 } },
   // A daemon that started on a full disk stayed in audit mode after the disk had space again.
   { seed: 2038, minutes: 60, store: 'sqlite' },
 ] as const;

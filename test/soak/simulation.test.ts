@@ -14,10 +14,10 @@ test(`${HISTORIES} histories from seed ${SEED}`, { timeout: 86_400_000 }, async 
 test.each(Object.entries(MUTANTS))(
   'mutant %s dies',
   { timeout: 3_600_000 },
-  async (name, { within, minutes = 90, worse = {}, store }) => {
-    const [seed, histories] = store === 'postgres' ? [within, 1] : [1, within];
+  async (name, { within, minutes = 90, worse, store }) => {
+    const [seed, histories] = store === 'postgres' || worse !== undefined ? [within, 1] : [1, within];
     const args = ['--seed', seed, '--histories', histories, '--minutes', minutes, '--mutant', name];
-    const factors = Object.entries(worse).flatMap(([kind, factor]) => ['--worse', `${kind}=${factor}`]);
+    const factors = Object.entries(worse ?? {}).flatMap(([kind, factor]) => ['--worse', `${kind}=${factor}`]);
     const { code, stdout } = await simulate([...args, ...factors].map(String));
     expect(code, stdout).toBe(1);
   },
