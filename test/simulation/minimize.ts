@@ -18,7 +18,7 @@ interface Minimized {
   readonly runs: number;
 }
 
-type Smaller = Pick<HistoryOptions, 'minutes'> & { readonly from: number; readonly single: readonly number[] };
+type Smaller = Pick<HistoryOptions, 'minutes' | 'from'> & { readonly single: readonly number[] };
 
 export async function minimize(
   play: (options: HistoryOptions) => Promise<History>,
@@ -26,7 +26,7 @@ export async function minimize(
   { minutes, limits = LIMITS }: { readonly minutes: number; readonly limits?: Limits },
 ): Promise<Minimized> {
   const end = performance.now() + limits.ms;
-  let order: Smaller = { minutes, from: Infinity, single: [] };
+  let order: Smaller = { minutes, single: [] };
   let history = failed;
   let runs = 0;
   const isOver = (): boolean => runs >= limits.runs || performance.now() >= end;

@@ -26,7 +26,8 @@ function player(needed: readonly number[]) {
     orders,
     play: async (order: HistoryOptions) => {
       orders.push(order);
-      return play(order);
+      // As the message to another process, which has no Infinity.
+      return play(JSON.parse(JSON.stringify(order)) as HistoryOptions);
     },
     failed: play({ seed: 1, minutes: 90 }),
   };
