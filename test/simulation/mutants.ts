@@ -358,6 +358,16 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
     from: 'isOfStore(one) || !this.#unwritten.has(one)',
     to: 'isOfStore(one) || accountOf(one) !== undefined || !this.#unwritten.has(one)',
   },
+  'own-notified-unsaved': {
+    breaks: 'a condition of a process is notified before it is saved',
+    within: 36,
+    minutes: 12,
+    worse: { reload: 25, 'database apart': 8, crash: 4 },
+    store: 'postgres',
+    file: 'src/operate/notifications/notification-book.ts',
+    from: 'isOfStore(one) || !this.#unwritten.has(one)',
+    to: 'isOfStore(one) || accountOf(one) === undefined || !this.#unwritten.has(one)',
+  },
   'suspended-time': {
     breaks: 'a replica without accounts keeps the time of a suspended machine',
     within: 2,

@@ -41,6 +41,8 @@ export const SEEDS = [
     store: 'postgres',
     worse: { 'database commit failed': 6, 'database connection lost': 2, 'crash at a step': 3 },
   },
+  // A failed reload was notified before it was saved, and stayed active at its receiver after a kill.
+  { seed: 36, minutes: 12, store: 'postgres', worse: { reload: 25, 'database apart': 8, crash: 4 } },
   // Entries that arrived in an outage, after a sweep had begun, were never counted.
   { seed: 93, minutes: 80, store: 'sqlite', worse: { storm: 10, 'late entry': 400 } },
   // A daemon that started on a full disk stayed in audit mode after the disk had space again.
