@@ -3,7 +3,7 @@ import type { Random } from '#foundation/platform/random.ts';
 
 /** Changes to the faults of a seed. */
 export interface Changes {
-  /** Number from which on no fault happens. */
+  /** No fault happens from this number on. */
   readonly from?: number | undefined;
   /** Numbers of single faults that do not happen. */
   readonly single?: readonly number[] | undefined;

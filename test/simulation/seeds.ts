@@ -23,7 +23,7 @@ export const SEEDS = [
   { seed: 4, minutes: 20, store: 'postgres' },
   // The condition of a store stayed active at its receiver after the end of its process.
   { seed: 32, minutes: 20, store: 'postgres' },
-  // An alert ended while a replica was stopped before it stored the trigger, which then waited for good.
+  // An alert ended while a replica was stopped before it stored the trigger, which then stayed pending.
   {
     seed: 5,
     minutes: 12,
