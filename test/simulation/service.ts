@@ -38,14 +38,13 @@ const STORMS: readonly OperationFaultRule['fault'][] = [
   { kind: 'repeated-cursor' },
   { kind: 'latency', ms: 15_000 },
 ];
-/** Share of the entries of a log that appear as late as sweeps are certain to cover. */
-const LATE_SHARE = 0.002;
-/** Disorder in the responses to readings. */
-const disorderOf = (share: number): readonly OperationFaultRule[] => [
+/** Disorder in the responses to readings. @param late factor of the share of very late entries */
+const disorderOf = (late: number): readonly OperationFaultRule[] => [
   { operations: ['list-logs'], fault: { kind: 'duplicate', share: 0.05 } },
   { operations: ['list-logs'], fault: { kind: 'duplicate', share: 0.05, when: 'later' } },
   { operations: ['list-logs'], fault: { kind: 'late', ms: 100_000, share: 0.02 } },
-  { operations: ['list-logs'], fault: { kind: 'late', ms: 15 * MINUTE, share } },
+  // As late as sweeps are certain to cover.
+  { operations: ['list-logs'], fault: { kind: 'late', ms: 15 * MINUTE, share: Math.min(1, 0.002 * late) } },
   { operations: ['list-workflow-dlq'], probability: 0.2, fault: { kind: 'duplicate', share: 0.3 } },
   { operations: ['get-account-stats'], probability: 0.3, fault: { kind: 'duplicate', share: 0.3 } },
   // At most as late as the settle time.
@@ -144,8 +143,8 @@ export class SimService {
 
   /** Lets the service report what it has late or twice, until it rests. */
   disorder(): void {
-    const share = LATE_SHARE * this.#loop.faults.factor('late entry');
-    for (const rule of disorderOf(share)) this.emulator.control.faults.add(rule);
+    const late = this.#loop.faults.factor('late entry');
+    for (const rule of disorderOf(late)) this.emulator.control.faults.add(rule);
   }
 
   /** Takes over the writes that the service has recorded. Its memory of requests is short. */

@@ -26,7 +26,7 @@ function player(needed: readonly number[]) {
     orders,
     play: async (order: HistoryOptions) => {
       orders.push(order);
-      // As the message to another process, which has no Infinity.
+      // Orders are messages to another process: they have no Infinity.
       return play(JSON.parse(JSON.stringify(order)) as HistoryOptions);
     },
     failed: play({ seed: 1, minutes: 90 }),
