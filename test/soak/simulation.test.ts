@@ -1,24 +1,61 @@
-/** Many histories of the simulation from a new seed (SEED), and all mutants. */
+/** Many histories of the simulation from a new seed (SEED), most of them with worse faults, and all mutants. */
 import { expect, test } from 'vitest';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { MUTANTS } from '../simulation/mutants.ts';
 import { simulate } from '../support/simulate.ts';
 
 const HISTORIES = Number(process.env['HISTORIES'] ?? 1_000);
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
+/** Histories with the same faults. */
+const ROUND = 20;
 
-test(`${HISTORIES} histories from seed ${SEED}`, { timeout: 86_400_000 }, async () => {
-  const { code, stdout } = await simulate(`--seed ${SEED} --histories ${HISTORIES}`);
+/** Faults of both stores with factors. Each round, except every fourth one, has three of them. */
+const WORSE = [
+  'alert=8',
+  'clock step=8',
+  'connection hangs=4',
+  'connection refused=4',
+  'crash at a step=4',
+  'crash=8',
+  'deploy=8',
+  'late entry=100',
+  'manual plan=8',
+  'name unknown=4',
+  'note=8',
+  'pause=8',
+  'receiver down=4',
+  'receiver outage=8',
+  'reload=8',
+  'response cut=4',
+  'service clock step=8',
+  'slow=4',
+  'storm=8',
+];
+
+const rounds = Array.from({ length: Math.ceil(HISTORIES / ROUND) }, (_, index) => {
+  const random = seededRandom(SEED + index);
+  const three = [0, 1, 2].map(() => WORSE[Math.floor(random() * WORSE.length)]!);
+  const range = ['--seed', SEED + index * ROUND, '--histories', Math.min(ROUND, HISTORIES - index * ROUND)];
+  return [...range, ...worseBy(index % 4 === 0 ? [] : new Set(three))].map(String);
+});
+
+function worseBy(factors: Iterable<string>): readonly string[] {
+  return [...factors].flatMap((factor) => ['--worse', factor]);
+}
+
+test.each(rounds.map((args) => [args.join(' '), args] as const))('%s', { timeout: 86_400_000 }, async (_, args) => {
+  const { code, stdout } = await simulate(args);
   expect(code, stdout).toBe(0);
 });
 
 test.each(Object.entries(MUTANTS))(
   'mutant %s dies',
   { timeout: 3_600_000 },
-  async (name, { within, minutes = 90, worse, store }) => {
-    const [seed, histories] = store === 'postgres' || worse !== undefined ? [within, 1] : [1, within];
+  async (name, { within, minutes = 90, worse = {}, store }) => {
+    const [seed, histories] = store === 'postgres' || Object.keys(worse).length > 0 ? [within, 1] : [1, within];
     const args = ['--seed', seed, '--histories', histories, '--minutes', minutes, '--mutant', name];
-    const factors = Object.entries(worse ?? {}).flatMap(([kind, factor]) => ['--worse', `${kind}=${factor}`]);
-    const { code, stdout } = await simulate([...args, ...factors].map(String));
+    const factors = Object.entries(worse).map(([kind, factor]) => `${kind}=${factor}`);
+    const { code, stdout } = await simulate([...args.map(String), ...worseBy(factors)]);
     expect(code, stdout).toBe(1);
   },
 );

@@ -41,7 +41,7 @@ test('the arguments are checked', async () => {
   expect(await simulate('--histories 0')).toMatchObject({ code: 2 });
   expect(await simulate('--worse crash=0')).toMatchObject({ code: 2 });
   const unknown = await simulate('--seed 1 --histories 1 --minutes 1 --worse crush=5');
-  expect(unknown.stdout).toBe('seed 1 has no fault crush\n');
+  expect(unknown.stdout).toBe('no history has the fault crush\n');
   expect(unknown.code).toBe(2);
   const { code, stdout } = await simulate('--mutant none');
   expect(stdout).toContain(`unknown mutant none; there are: ${Object.keys(MUTANTS).join(', ')}`);
