@@ -396,7 +396,9 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'ended-forgotten': {
     breaks: 'messages are forgotten while a sweep may find their entries',
-    within: 22,
+    within: 17,
+    minutes: 80,
+    worse: { storm: 4, 'late entry': 100 },
     file: 'src/observe/collectors/logs.ts',
     from: 'store.expired(account, kept + readAgainMs(settings), EXPIRED_AT_ONCE)',
     to: 'store.expired(account, surely, EXPIRED_AT_ONCE)',

@@ -12,8 +12,6 @@ export const SEEDS: readonly HistoryOptions[] = [
   { seed: 4, minutes: 90, store: 'sqlite' },
   // A failed run of a prune reported its pages instead of the deleted messages.
   { seed: 5, minutes: 60 },
-  // A message was forgotten before a sweep found its last entry, which counted it as in flight again.
-  { seed: 22, minutes: 90, store: 'sqlite' },
   // Without the fence, a replica commits about an account that another one has taken.
   { seed: 38, minutes: 3, store: 'postgres', hasRest: false },
   // A machine that had been suspended acted on its old lease.
