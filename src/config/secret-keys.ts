@@ -27,7 +27,8 @@ export function isSecretPath(path: readonly PropertyKey[]): boolean {
 /** Returns true if `tokenFile` contains the secret itself instead of a path. */
 export function isSecretInsteadOfPath(key: string, value: string): boolean {
   const [, about] = /^(.*?)[-_]?file$/i.exec(key) ?? [];
-  const path = value.replace(/\$\{[^}]*\}/g, 'x');
+  // An unclosed reference ends with the text. Otherwise, each one would be searched to the end.
+  const path = value.replace(/\$\{[^}]*\}?/g, 'x');
   return about !== undefined && (about === 'url' || isSecretKey(about)) && !looksLikePath(path);
 }
 

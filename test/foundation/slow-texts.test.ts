@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
-import { slowTexts } from '../support/slow-texts.ts';
+import { isSecretInsteadOfPath } from '#config/secret-keys.ts';
+import { slowMs, slowTexts } from '../support/slow-texts.ts';
 
 test('no text of others takes longer than its length allows', () => {
   expect(slowTexts(28, 15)).toEqual([]);
+});
+
+test('references that are not closed take no longer than their length allows', () => {
+  expect(slowMs((text) => isSecretInsteadOfPath('tokenFile', text), '${%;{')).toBeUndefined();
 });
 
 test('the search finds a quadratic pattern', () => {

@@ -85,7 +85,7 @@ export function slowTexts(seed: number, count: number, readers = READERS): reado
 }
 
 /** Returns the time of the long text if it grows too fast, also when it is measured again. */
-function slowMs(read: (text: string) => unknown, part: string): number | undefined {
+export function slowMs(read: (text: string) => unknown, part: string): number | undefined {
   const long = part.repeat(Math.ceil(LONG / part.length));
   const once = processorMs(read, long, 1);
   if (once < LEAST_MS) return undefined;
