@@ -1,5 +1,5 @@
 /** Strict reader of one YAML file: version 1.2, the core schema, one document. Every fault has a plain message. */
-import { type Document, isCollection, isScalar, parseDocument, visit, type YAMLError } from 'yaml';
+import { type Document, isCollection, isPair, isScalar, parseDocument, type YAMLError } from 'yaml';
 import type { ConfigProblem } from './problem.ts';
 import type { ReadResult } from './read-file.ts';
 import { isSecretInsteadOfPath, isSecretKey } from './secret-keys.ts';
@@ -198,17 +198,20 @@ function openedBefore(
   offset: number,
 ): { readonly at: number; readonly pair: readonly [string, string] } | undefined {
   let found: { at: number; pair: readonly [string, string] } | undefined;
-  visit(document, {
-    Node(_key, node) {
-      if (!isScalar(node) && !isCollection(node)) return;
-      const [start, end] = node.range ?? [0, 0];
-      const opening = text[start] ?? '';
-      const closing = CLOSING[opening];
-      if (closing === undefined || start >= offset) return;
-      const closed = end - 1 > start && text[end - 1] === closing;
-      if (!closed && start >= (found?.at ?? 0)) found = { at: start, pair: [opening, closing] };
-    },
-  });
+  // The library's `visit` copies the path to each node, which takes seconds for thousands of levels.
+  const left: unknown[] = [document.contents];
+  while (left.length > 0) {
+    const node = left.pop();
+    if (isPair(node)) left.push(node.key, node.value);
+    if (!isScalar(node) && !isCollection(node)) continue;
+    if (isCollection(node)) for (const item of node.items) left.push(item);
+    const [start, end] = node.range ?? [0, 0];
+    const opening = text[start] ?? '';
+    const closing = CLOSING[opening];
+    if (closing === undefined || start >= offset) continue;
+    const closed = end - 1 > start && text[end - 1] === closing;
+    if (!closed && start >= (found?.at ?? 0)) found = { at: start, pair: [opening, closing] };
+  }
   return found;
 }
 
