@@ -27,9 +27,11 @@ export function isSecretPath(path: readonly PropertyKey[]): boolean {
 /** Returns true if `tokenFile` contains the secret itself instead of a path. */
 export function isSecretInsteadOfPath(key: string, value: string): boolean {
   const [, about] = /^(.*?)[-_]?file$/i.exec(key) ?? [];
+  // A line of a broken file has a key at each colon, and the rest of the line as its value: only paths are searched.
+  if (about === undefined || (about !== 'url' && !isSecretKey(about))) return false;
   // An unclosed reference ends with the text. Otherwise, each one would be searched to the end.
   const path = value.replace(/\$\{[^}]*\}?/g, 'x');
-  return about !== undefined && (about === 'url' || isSecretKey(about)) && !looksLikePath(path);
+  return !looksLikePath(path);
 }
 
 const FILE_NAME = /^[\w-]{1,32}\.(?:txt|key|token|pem|crt|secret|password|jwt|env)$/i;
