@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { redactCredentials } from '#automate/actions/redact-credentials.ts';
 import { isSecretInsteadOfPath } from '#config/secret-keys.ts';
 import { slowMs, slowTexts } from '../support/slow-texts.ts';
 
@@ -8,6 +9,10 @@ test('no text of others takes longer than its length allows', () => {
 
 test('references that are not closed take no longer than their length allows', () => {
   expect(slowMs((text) => isSecretInsteadOfPath('tokenFile', text), '${%;{')).toBeUndefined();
+});
+
+test('beginnings of tokens take no longer than their length allows', () => {
+  expect(slowMs((text) => redactCredentials({ header: { Location: text } }), 'eyJ-')).toBeUndefined();
 });
 
 test('the search finds a quadratic pattern', () => {

@@ -10,8 +10,9 @@ import { unescaped } from '#foundation/domain/known-secrets.ts';
 
 /** Header fields: `header`, `responseHeader`, and any other name that ends so. */
 const HEADERS = /headers?$/i;
+// A token is searched from the start of its run of characters: each run is read once.
 const CREDENTIAL_VALUE =
-  /^\s*(?:bearer|basic|digest|negotiate|hawk|token|api-?key|aws4-hmac-sha256)\s|\beyJ[\w-]+\.[\w-]+\./i;
+  /^\s*(?:bearer|basic|digest|negotiate|hawk|token|api-?key|aws4-hmac-sha256)\s|(?<![\w-])(?=[\w-]+\.[\w-]+\.)(?:[\w-]*-)?eyJ[\w-]/i;
 /** Fields with message bodies, which are archived unchanged. */
 const BODIES: ReadonlySet<string> = new Set(['body', 'bodyBase64', 'responseBody', 'responseBodyBase64']);
 const REDACTED = /^REDACTED:[0-9a-f]{64}$/i;
