@@ -50,6 +50,9 @@ export interface WalkOptions {
  */
 const MOST_ALIASED_VALUES = 100_000;
 
+/** Maximum depth of lists and mappings. Every walk of the values calls itself for each level. */
+const MOST_LEVELS = 200;
+
 export class PlaceReader {
   readonly faults: Fault[] = [];
   /** Set if the aliases of the file exceed that number. */
@@ -75,7 +78,9 @@ export class PlaceReader {
     return { value: null, path, start: at, end: at, key: key && span(key) };
   }
 
+  /** @throws {RangeError} if lists or mappings are nested too deeply, here and in later walks */
   #node(node: Node, path: Path): Place {
+    if (path.length > MOST_LEVELS) throw new RangeError(`more than ${MOST_LEVELS} levels`);
     if (isAlias(node)) return this.#follow(node, path);
     if (this.#aliasDepth > 0 && ++this.#aliased > MOST_ALIASED_VALUES) return spoilt(node, path);
     if (node.anchor !== undefined && this.#aliasDepth === 0) this.#anchors.set(node.anchor, node);

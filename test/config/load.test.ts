@@ -54,6 +54,13 @@ const COUNT_BUILDS = `
   }
 `;
 
+test.each([201, 500, 1_500, 3_000])('%i levels of mappings are a problem of the file, not a crash', (levels) => {
+  const nested = `${'{ a: '.repeat(levels)}1${' }'.repeat(levels)}`;
+  for (const text of [`accounts: ${nested}\n`, `accounts: ${'{"message":'.repeat(levels)}\n`]) {
+    expect(parse(text)).toMatchObject({ problems: [{ message: 'lists or mappings are nested too deeply' }] });
+  }
+});
+
 test('the schema of policies is built when a configuration has policies', () => {
   const texts = [EMBEDDED, `${EMBEDDED}policies: [{ name: one }]\n`];
   const cwd = join(import.meta.dirname, '../..');
