@@ -198,7 +198,7 @@ function openedBefore(
   offset: number,
 ): { readonly at: number; readonly pair: readonly [string, string] } | undefined {
   let found: { at: number; pair: readonly [string, string] } | undefined;
-  // The library's `visit` copies the path to each node, which takes seconds for thousands of levels.
+  // The library's `visit` copies the path to each node, which takes a second for thousands of levels of keys.
   const left: unknown[] = [document.contents];
   while (left.length > 0) {
     const node = left.pop();

@@ -43,7 +43,7 @@ const disorderOf = (late: number): readonly OperationFaultRule[] => [
   { operations: ['list-logs'], fault: { kind: 'duplicate', share: 0.05 } },
   { operations: ['list-logs'], fault: { kind: 'duplicate', share: 0.05, when: 'later' } },
   { operations: ['list-logs'], fault: { kind: 'late', ms: 100_000, share: 0.02 } },
-  // As late as sweeps are certain to cover.
+  // The latest entries that sweeps are certain to find.
   { operations: ['list-logs'], fault: { kind: 'late', ms: 15 * MINUTE, share: Math.min(1, 0.002 * late) } },
   { operations: ['list-workflow-dlq'], probability: 0.2, fault: { kind: 'duplicate', share: 0.3 } },
   { operations: ['get-account-stats'], probability: 0.3, fault: { kind: 'duplicate', share: 0.3 } },
