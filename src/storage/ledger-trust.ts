@@ -5,11 +5,13 @@
 import { DISTRUSTED, OPENED, type AuditLog } from '#automate/ledger/audit-log.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Trust } from '#automate/ledger/trust.ts';
-import { all, run, type Work } from './database.ts';
+import { all, run, type Database, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 import { addMeta, metaValue, removeMeta } from './meta.ts';
 
-export interface StoreTrust extends Pick<Trust, 'leaseLost' | 'adopt'> {
+export interface StoreTrust extends Pick<Trust, 'adopt'> {
+  /** `leaseLost` in a view, or in `journal.database`. */
+  leaseLostIn(database: Database): Trust['leaseLost'];
   /** `leaseLost`, as work within a transaction. It also reads whether the store must be adopted. */
   lost(accounts: readonly string[]): Work<string | undefined>;
   mustBeAdopted(): string | undefined;
@@ -93,10 +95,13 @@ export function createTrust(
 
   return {
     lost,
-    async leaseLost(...accounts) {
-      if (opening.again !== undefined) await (trying ??= reopen());
-      return database.read(lost(accounts));
-    },
+    leaseLostIn:
+      (reads) =>
+      async (...accounts) => {
+        // A view sees nothing that is written after its start.
+        if (reads === database && opening.again !== undefined) await (trying ??= reopen());
+        return reads.read(lost(accounts));
+      },
     mustBeAdopted: () =>
       opening.problem ?? (distrust && `${distrust}; \`opsd state adopt --reason TEXT\` ends this state`),
     async adopt({ by, reason }) {

@@ -55,7 +55,7 @@ function ledgerOf(parts: Parts, isOwn: (account: string) => boolean): SqliteLedg
   return {
     instance: journal.instance,
     epoch: journal.epoch,
-    leaseLost: trust.leaseLost,
+    leaseLost: trust.leaseLostIn(journal.database),
     get mustBeAdopted() {
       return trust.mustBeAdopted();
     },

@@ -15,6 +15,7 @@ interface HeldBack<T> {
   readonly release: () => void;
 }
 
+type View<T> = (use: (view: T) => unknown) => unknown;
 type Method = (...given: unknown[]) => unknown;
 
 /** @param isMeant tells which calls wait, by their arguments; default: all of them */
@@ -46,9 +47,9 @@ function held<T extends object>(
 ): HeldBack<T> {
   const waiting: HeldCall[] = [];
   let isReleased = false;
-  const called = (...given: unknown[]) =>
+  const called = (one: T, given: readonly unknown[]) =>
     call(
-      () => (port[method] as Method)(...given),
+      () => (one[method] as Method)(...given),
       async () => {
         if (isReleased || isMeant(...given) === false) return;
         const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -56,8 +57,17 @@ function held<T extends object>(
         await promise;
       },
     );
+  const within = (one: T): T =>
+    new Proxy(one, {
+      get(target, key) {
+        if (key === method) return async (...given: unknown[]) => called(target, given);
+        const found: unknown = Reflect.get(target, key);
+        // The methods of a view are held as well.
+        return key === 'view' ? (use: (view: T) => unknown) => (found as View<T>)((view) => use(within(view))) : found;
+      },
+    });
   return {
-    port: new Proxy(port, { get: (target, key) => (key === method ? called : Reflect.get(target, key)) }),
+    port: within(port),
     waiting,
     release() {
       isReleased = true;

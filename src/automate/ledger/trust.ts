@@ -10,7 +10,10 @@ export interface Identity {
 
 /** Permission of this process to act on the store. */
 export interface Trust {
-  /** Reason why this process must not act on these accounts: it is not their only executor. Undefined while it is. */
+  /**
+   * Reason why this process must not act on these accounts: it is not their only executor. Undefined while it is. Outside
+   * of a view, it first tries again to write a start to the audit log that could not be written.
+   */
   leaseLost(...accounts: readonly string[]): Promise<string | undefined>;
   /**
    * Reason why the store must not be used to act, and what ends it. The store is older than the audit log, or its identity

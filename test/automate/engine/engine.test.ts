@@ -7,6 +7,7 @@ import { actionsOver } from '../../support/actions-over.ts';
 import { heldBack } from '../../support/held-back.ts';
 import { policyOf as anyPolicy } from '../../support/policies.ts';
 import {
+  changed,
   ASKED,
   failing,
   HOUR,
@@ -313,8 +314,7 @@ test('failures still arrive, though the daemon has resumed some of them since', 
 
 describe('caps', () => {
   test('of a store that must be adopted all count as used, and run and plan name this reason', async () => {
-    const real = memoryLedger();
-    const ledger = Object.create(real, { mustBeAdopted: { value: 'the store is an old copy' } }) as typeof real;
+    const ledger = changed(memoryLedger(), { mustBeAdopted: 'the store is an old copy' });
     const w = await ran({ policies: [policyOf()], ledger, entries: 1 });
     const reason = 'all caps count as used: the store is an old copy';
     expect(w.lastRun()).toMatchObject({ outcome: 'held', acted: 0, stopped: { guard: 'caps', measured: reason } });
@@ -386,8 +386,7 @@ describe('conditions that end a run', () => {
     const broken = () => {
       throw new Error('disk I/O error');
     };
-    const ledger: typeof w.ledger = { ...w.ledger, pauses: broken, view: (use) => use(ledger) };
-    w.restart({ ledger });
+    w.restart({ ledger: changed(w.ledger, { pauses: broken }) });
     await run(w);
     expect(w.dlq.sent).toEqual([]);
     expect((await w.engine.statuses())[0]).toMatchObject({

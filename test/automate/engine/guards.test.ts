@@ -8,7 +8,19 @@ import type { Ledger } from '#automate/ledger/ledger.ts';
 import type { PreconditionFacts } from '#automate/policies/facts.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import { policyOf as anyPolicy } from '../../support/policies.ts';
-import { HOUR, MINUTE, NEVER, policyOf, run, sentIds, START, type World, type WorldOptions, world } from './world.ts';
+import {
+  changed,
+  HOUR,
+  MINUTE,
+  NEVER,
+  policyOf,
+  run,
+  sentIds,
+  START,
+  type World,
+  type WorldOptions,
+  world,
+} from './world.ts';
 
 interface Scenario {
   /** Description of the scenario. */
@@ -87,7 +99,10 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   lease: {
     story: 'a store that another process has taken over',
     prepare: (w) => {
-      w.restart({ ledger: { ...w.ledger, leaseLost: async () => 'another process has the store' }, guards: w.guards });
+      w.restart({
+        ledger: changed(w.ledger, { leaseLost: async () => 'another process has the store' }),
+        guards: w.guards,
+      });
     },
   },
   clock: {

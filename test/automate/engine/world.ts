@@ -234,9 +234,15 @@ export const REQUEST = {
   bytes: 0,
 } as const;
 
+/** Returns the ledger with other members, also in its views. */
+export function changed(ledger: Ledger, over: Partial<Ledger>): Ledger {
+  const own: Ledger = { ...ledger, view: (use) => use(own), ...over };
+  return own;
+}
+
 /** Returns the ledger with a method that rejects, as on a full disk. */
 export function failing(ledger: Ledger, method: 'pause' | 'reserve' | 'beginRun' | 'recordOutcome'): Ledger {
-  return { ...ledger, [method]: async () => Promise.reject(new Error('disk full')) };
+  return changed(ledger, { [method]: async () => Promise.reject(new Error('disk full')) });
 }
 
 /** Outcomes of all actions, oldest first. */

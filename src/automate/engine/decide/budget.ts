@@ -13,7 +13,7 @@ import type { BudgetPolicy } from '../../policies/policy.ts';
 import type { AgreeingReadings } from '../../ledger/runs.ts';
 import { guardsAt } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
-import { capsOf, withinCaps } from './caps.ts';
+import { withinCaps } from './caps.ts';
 import { PlanDraft, type Decision, type PlanContext } from './plan-draft.ts';
 
 const MAX_BUDGET_USD = 10_000;
@@ -77,7 +77,7 @@ export async function decideBudget(policy: BudgetPolicy, context: PlanContext, d
   };
   const isApproved = context.only?.has(proposal.target) ?? true;
   if (!isApproved) draft.tally.add('approval', 'not in the approved plan');
-  const caps = await capsOf(policy, deps);
+  const { caps } = context.known;
   const chosen = withinCaps(policy, isApproved ? [proposal] : [], { draft, caps }, deps);
   const backlog = isApproved ? 1 - chosen.length : 0;
   return { ...draft.finish({ matched: 1, chosen, backlog, caps }), ...met };

@@ -10,7 +10,7 @@ import type { RepublishProposal, ResumeProposal } from '#foundation/domain/plan.
 import { begin, rearmed, reopen, retimed, retryHorizon } from '../../guardrails/campaign.ts';
 import type { Campaigns } from '../../ledger/campaigns.ts';
 import type { ActionOutcome, ActionRecord } from '../../ledger/intents.ts';
-import type { Policy, RepairPolicy } from '../../policies/policy.ts';
+import { isRepairing, type Policy, type RepairPolicy } from '../../policies/policy.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 
 /** Campaigns of a policy by group, with the actions of their current steps by campaign, and its deploys. */
@@ -20,16 +20,16 @@ export interface KnownCampaigns {
   readonly deploys: Awaited<ReturnType<typeof deploysOf>>;
 }
 
+const NO_CAMPAIGNS: KnownCampaigns = { byGroup: new Map(), acts: new Map(), deploys: undefined };
+
 /** Reads the campaigns of a policy, and the deploys that it waits for. */
-export async function campaignsOf(
-  policy: RepairPolicy,
-  deps: Pick<EngineDeps, 'ledger' | 'clock'>,
-): Promise<KnownCampaigns> {
+export async function campaignsOf(policy: Policy, deps: Pick<EngineDeps, 'ledger' | 'clock'>): Promise<KnownCampaigns> {
+  if (!isRepairing(policy)) return NO_CAMPAIGNS;
   const { ledger } = deps;
-  const own = (await ledger.campaigns()).filter((campaign) => campaign.policy === policy.name);
+  const [campaigns, deploys] = await Promise.all([ledger.campaigns(), deploysOf(policy, deps)]);
+  const own = campaigns.filter((campaign) => campaign.policy === policy.name);
   const acts = await ledger.stepActs(own.filter(({ state }) => state === 'settling'));
-  const byGroup = new Map(own.map((campaign) => [campaign.group, campaign]));
-  return { byGroup, acts, deploys: await deploysOf(policy, deps) };
+  return { byGroup: new Map(own.map((campaign) => [campaign.group, campaign])), acts, deploys };
 }
 
 /** Returns the deploys of the account, newest first; undefined if the policy waits for none. */

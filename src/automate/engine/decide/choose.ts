@@ -1,11 +1,9 @@
 /** Last part of a decision over entries: what the account, each group and the caps allow in this run. */
 import { denialBy, type Plan } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { isRepairing } from '../../policies/policy.ts';
 import { guardsAt } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
-import { campaignsOf, type KnownCampaigns } from './campaigns.ts';
-import { capsOf, withinCaps } from './caps.ts';
+import { withinCaps } from './caps.ts';
 import { drainOf } from './drain.ts';
 import { chooseByGroup, type Choosing, type EntryProposal, type GroupedPolicy } from './groups.ts';
 import { deferredOf } from './plan-draft.ts';
@@ -15,27 +13,10 @@ type Chosen<P> = Pick<Plan, 'backlog' | 'campaigns' | 'caps' | 'drain'> & {
   readonly deferred?: readonly P[];
 };
 
-type Known = Pick<Choosing<never, never>, 'campaigns'> &
-  Pick<Plan, 'caps'> & {
-    /** Milliseconds that the DLQ keeps an entry; undefined if unknown. */
-    readonly retention: number | undefined;
-  };
-
-const NO_CAMPAIGNS: KnownCampaigns = { byGroup: new Map(), acts: new Map(), deploys: undefined };
-
-/** Reads what limits the choice, apart from the entries. */
-export async function choosingOf(policy: GroupedPolicy, deps: EngineParts): Promise<Known> {
-  return {
-    campaigns: isRepairing(policy) ? await campaignsOf(policy, deps) : NO_CAMPAIGNS,
-    caps: await capsOf(policy, deps),
-    retention: deps.accounts.get(policy.account)?.dlqRetentionMs,
-  };
-}
-
 export function choose<E extends WorkflowDlqEntry, P extends EntryProposal>(
   policy: GroupedPolicy,
   allowed: readonly E[],
-  choosing: Choosing<E, P> & Known,
+  choosing: Choosing<E, P>,
   deps: EngineParts,
 ): Chosen<P> {
   const { population, now, draft, propose, caps, retention } = choosing;

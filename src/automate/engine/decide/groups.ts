@@ -9,6 +9,7 @@ import {
   type Denial,
   type MessageDeleteProposal,
   type PlanCampaign,
+  type PlanCap,
   type RepublishProposal,
   type ResumeProposal,
   type WorkflowDeleteProposal,
@@ -32,6 +33,9 @@ export type EntryProposal = ResumeProposal | WorkflowDeleteProposal | RepublishP
 export interface Choosing<E extends WorkflowDlqEntry, P extends EntryProposal> {
   readonly population: Population;
   readonly campaigns: KnownCampaigns;
+  readonly caps: readonly PlanCap[];
+  /** Milliseconds that the DLQ keeps an entry; undefined if unknown. */
+  readonly retention: number | undefined;
   readonly now: number;
   readonly draft: PlanDraft;
   readonly propose: (entry: E) => P;

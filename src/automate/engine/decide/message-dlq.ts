@@ -7,7 +7,7 @@ import { evaluateEach } from '../../policies/evaluate.ts';
 import { isRepairing, type MessagePolicy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { candidates } from './candidates.ts';
-import { choose, choosingOf } from './choose.ts';
+import { choose } from './choose.ts';
 import { readDeadLetters, type MessageEntry } from './dead-letters.ts';
 import { groupOf, Population } from './group-facts.ts';
 import { allowedBy } from './guarded-entries.ts';
@@ -41,8 +41,8 @@ export async function decideMessageDlq(
   const open = matched.filter(isOpen);
   // A delete counts no attempts.
   const known = await candidates(account, isRepairing(policy) ? all.filter(isOpen) : [], deps);
-  const choosing = await choosingOf(policy, deps);
-  const { campaigns, retention } = choosing;
+  const { campaigns, caps } = context.known;
+  const retention = deps.accounts.get(account)?.dlqRetentionMs;
   const ids = open.map(({ dlqId }) => dlqId);
   const bodies = (await deps.bodies?.states(account, ids, deps.ledger)) ?? new Map();
   const ownerOf = owners(deps.policies).before(policy, { retention, now, bodies });
@@ -97,7 +97,7 @@ export async function decideMessageDlq(
     };
   };
   const population = new Population([all], now);
-  const part = choose(policy, allowed, { ...choosing, population, now, draft, propose }, deps);
+  const part = choose(policy, allowed, { campaigns, caps, retention, population, now, draft, propose }, deps);
   const targets = allowed.map(({ dlqId }) => dlqId);
   return { ...draft.finish({ matched: matched.length, evaluationErrors: errors, ...part }, targets), missing };
 }

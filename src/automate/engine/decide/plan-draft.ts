@@ -6,12 +6,23 @@ import { createHash } from 'node:crypto';
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Denial, Plan, PlanState, PolicyMode, Proposal, Trigger } from '#foundation/domain/plan.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import type { AgreeingReadings } from '../../ledger/runs.ts';
+import type { StoredPlan } from '../../ledger/plans.ts';
+import type { AgreeingReadings, PolicyVersion } from '../../ledger/runs.ts';
 import type { Policy } from '../../policies/policy.ts';
+import type { KnownCampaigns } from './campaigns.ts';
 import { filterText, type PruneBound } from './prune-grant.ts';
 
-/** Input of a decision, before anything is read. */
+/** What the ledger says at the start of a decision, at one moment. Each change of it is checked again when it is made. */
+interface Known extends Pick<Plan, 'caps'> {
+  readonly campaigns: KnownCampaigns;
+  readonly version: PolicyVersion | undefined;
+  /** Pending plans of all policies. */
+  readonly pending: readonly StoredPlan[];
+}
+
+/** Input of a decision, before the service is read. */
 export interface PlanContext {
+  readonly known: Known;
   /** Epoch milliseconds. */
   readonly at: number;
   readonly trigger: Trigger;
@@ -116,13 +127,13 @@ export class PlanDraft {
   readonly tally: Tally;
   readonly checks: { guard: string; passed: boolean; reason: string }[] = [];
   readonly notes: string[] = [];
-  readonly context: PlanContext;
+  readonly context: Omit<PlanContext, 'known'>;
   readonly #policy: Policy;
   /** First guard that held the whole run. */
   stopped: Denial | undefined;
   needsApproval: Denial | undefined;
 
-  constructor(policy: Policy, context: PlanContext) {
+  constructor(policy: Policy, context: Omit<PlanContext, 'known'>) {
     this.#policy = policy;
     this.context = context;
     this.tally = new Tally(context.watched);

@@ -5,7 +5,7 @@
 import type { PruneProposal } from '#foundation/domain/plan.ts';
 import type { PrunePolicy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
-import { capsOf, withinCaps } from './caps.ts';
+import { withinCaps } from './caps.ts';
 import { PlanDraft, type Decision, type PlanContext } from './plan-draft.ts';
 
 const PAGE = 100;
@@ -42,7 +42,7 @@ export async function decidePrune(policy: PrunePolicy, context: PlanContext, dep
     });
   }
   const items = pages.reduce((sum, page) => sum + page.items, 0);
-  const caps = await capsOf(policy, deps);
+  const { caps } = context.known;
   const chosen = withinCaps(policy, pages, { draft, caps }, deps);
   const planned = chosen.reduce((sum, page) => sum + page.items, 0);
   return draft.finish({ matched: items, chosen, backlog: items - planned, caps });

@@ -9,7 +9,7 @@ import type { WorkflowDlqPolicy } from '../../policies/policy.ts';
 import { clockMargin, firstDenial, guardsAt, interrupted, isStopped } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { candidates, type Candidates } from './candidates.ts';
-import { choose, choosingOf } from './choose.ts';
+import { choose } from './choose.ts';
 import { groupOf, Population } from './group-facts.ts';
 import { allowedBy, graceOf } from './guarded-entries.ts';
 import { owners } from './owners.ts';
@@ -47,8 +47,8 @@ export async function decideWorkflowDlq(
 
   const known = await candidates(account, listing.entries, deps);
   const firstMatches = graceOf(policy) > 0 ? await deps.ledger.firstMatches(policy.name) : NO_MATCHES;
-  const choosing = await choosingOf(policy, deps);
-  const { campaigns, retention } = choosing;
+  const { campaigns, caps } = context.known;
+  const retention = deps.accounts.get(account)?.dlqRetentionMs;
   const missing = draft.missingFrom(listing.entries, `the workflow DLQ of ${account}`);
   const { trigger } = context;
   const { matched, left, errors } = evaluate(
@@ -84,7 +84,7 @@ export async function decideWorkflowDlq(
 
   const population = new Population([listing.entries, board ?? [], deps.board.departed(account)], now);
   const propose = (entry: WorkflowDlqEntry): RunProposal => proposalOf(policy, entry, known, deps);
-  const part = choose(policy, allowed, { ...choosing, population, now, draft, propose }, deps);
+  const part = choose(policy, allowed, { campaigns, caps, retention, population, now, draft, propose }, deps);
   const { chosen, deferred } = part;
   const noted = notesOf([...chosen, ...(deferred ?? [])], listing.entries, deps.ledger.instance);
   noteCauses(policy, allowed, draft);

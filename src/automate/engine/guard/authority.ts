@@ -10,12 +10,21 @@ import type { Policy } from '../../policies/policy.ts';
 import { isNarrower } from '../../policies/scope.ts';
 import { nextWindow } from '../../policies/window.ts';
 import { killSwitchScope, type Pause, type Pauses } from '../../ledger/pauses.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import type { PolicyMemory, PolicyVersion } from '../../ledger/runs.ts';
 import { clockMargin } from './checks.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 
 /** Lookback for actions with unknown outcome, longer than any guard waits for one. */
 const DAY_MS = 86_400_000;
+
+/** What the ledger says about the authority of a policy. */
+export interface StoredAuthority {
+  readonly pauses: readonly Pause[] | string;
+  readonly leaseLost: string | undefined;
+  readonly lastIntentAt: number | undefined;
+  readonly lastUnknownAt: number | undefined;
+}
 
 export interface EffectiveMode {
   readonly mode: PolicyMode;
@@ -124,21 +133,41 @@ export class Authority {
     return new Map(scopes.map((scope) => [scope, reason(scope) !== undefined]));
   }
 
-  /** @param at `first`: before the plan; else again before a request */
-  async runFacts(policy: Policy, at: { readonly first: boolean; readonly trigger?: Trigger }): Promise<RunFacts> {
+  /** Reads the ledger for `runFacts`. */
+  async stored({ name, account, action, limits }: Policy, ledger: Ledger): Promise<StoredAuthority> {
+    const since = this.#deps.clock.now() - DAY_MS;
+    const [pauses, leaseLost, lastIntentAt, lastUnknownAt] = await Promise.all([
+      this.#storedPauses(ledger),
+      ledger.leaseLost(account),
+      limits.minInterval > 0 ? ledger.lastIntentAt(name) : undefined,
+      action.type === 'message-dlq.prune' ? ledger.lastUnknownAt(name, since) : undefined,
+    ]);
+    return { pauses, leaseLost, lastIntentAt, lastUnknownAt };
+  }
+
+  /**
+   * @param at `first`: before the plan; else again before a request
+   * @param read what the ledger says, if it was just read
+   */
+  async runFacts(
+    policy: Policy,
+    at: { readonly first: boolean; readonly trigger?: Trigger },
+    read?: StoredAuthority,
+  ): Promise<RunFacts> {
     const { clock, ledger, facts } = this.#deps;
     const { trigger } = at;
-    const paused = await this.paused(policy);
+    const stored = read ?? (await ledger.view((view) => this.stored(policy, view)).catch(unreadable));
     const now = clock.now();
-    // An unreadable store already counts as a pause, so it is not read again.
     const time = { now, clockSkewMs: facts.clockSkewMs(policy.account) };
-    if (paused !== undefined) return { paused, unmet: [], minInterval: 0, ...time };
-    const leaseLost = await ledger.leaseLost(policy.account);
+    const isUnread = typeof stored === 'string';
+    const scopes = ['engine', policyScope(policy.name)];
+    const paused = this.#pausedBy(isUnread ? stored : stored.pauses, scopes) ?? this.killSwitch;
+    if (isUnread || paused !== undefined) return { paused, unmet: [], minInterval: 0, ...time };
+    const { leaseLost } = stored;
     const opensAt = nextWindow(policy.windows, now);
     const minInterval = at.first ? policy.limits.minInterval : 0;
-    const lastIntentAt = minInterval > 0 ? await this.#latest(ledger.lastIntentAt(policy.name)) : undefined;
-    const isPrune = policy.action.type === 'message-dlq.prune';
-    const lastUnknownAt = isPrune ? await this.#latest(ledger.lastUnknownAt(policy.name, now - DAY_MS)) : undefined;
+    const lastIntentAt = minInterval > 0 ? this.#latest(stored.lastIntentAt) : undefined;
+    const lastUnknownAt = this.#latest(stored.lastUnknownAt);
     const known = policy.preconditions.length > 0 ? await facts.preconditions(policy.account) : undefined;
     const unmet = (known === undefined ? [] : policy.preconditions).flatMap((condition) => {
       const verdict = condition.evaluate(known!, trigger);
@@ -198,8 +227,7 @@ export class Authority {
   }
 
   /** Returns the latest time at which something with a stored time can have happened. */
-  async #latest(stored: Promise<number | undefined>): Promise<number | undefined> {
-    const at = await stored;
+  #latest(at: number | undefined): number | undefined {
     return at && at + clockMargin(at, this.#deps);
   }
 
@@ -208,7 +236,7 @@ export class Authority {
     try {
       return await ledger.pauses();
     } catch (error) {
-      return `the store cannot be read: ${errorMessage(error)}`;
+      return unreadable(error);
     }
   }
 
@@ -247,6 +275,10 @@ export class Authority {
       return { reason: `the kill switch cannot be read: ${errorMessage(error)}`, remedy };
     }
   }
+}
+
+function unreadable(error: unknown): string {
+  return `the store cannot be read: ${errorMessage(error)}`;
 }
 
 export function policyScope(policy: string): string {

@@ -7,6 +7,8 @@ import type { StoredPlan } from '../../ledger/plans.ts';
 import { execute } from '../act/execute.ts';
 import { mayNotSend, type PolicyRun } from '../act/sending.ts';
 import { absoluteAmount } from '../decide/budget.ts';
+import { campaignsOf } from '../decide/campaigns.ts';
+import { capsOf } from '../decide/caps.ts';
 import { decide, unreadPlan } from '../decide/decide.ts';
 import type { Decision, PlanContext } from '../decide/plan-draft.ts';
 import { pruneBound, type PruneBound } from '../decide/prune-grant.ts';
@@ -67,11 +69,12 @@ export async function runPolicy(policy: Policy, options: PolicyRunOptions, deps:
     const isEvent = 'key' in options.trigger;
     const held = isEvent ? ((await heldTriggers([policy], deps)).get(policy.name) ?? []) : [];
     const triggers = held.filter((one) => isDue(policy, one, at));
-    const decided = await decideRun(policy, at, options, deps);
+    const context = await contextOf(policy, { at, trigger: options.trigger, signal: options.signal }, deps);
+    const decided = await decideRun(policy, context, options, deps);
     if (isCalledOff(options)) return skipped();
     ({ plan } = decided.decision);
     const id = (runId = await deps.ledger.beginRun(plan, at));
-    const { result, pending } = await actOn(policy, { id, sent, ...decided }, options, deps);
+    const { result, pending } = await actOn(policy, { id, sent, known: context.known, ...decided }, options, deps);
     if (pending !== undefined) plan = { ...plan, id: pending };
     if (isDealtWith(result, plan)) await deps.ledger.endTriggers(policy, triggers);
     const finished = { at: deps.clock.now(), planId: pending, ...ledgerFields(result, plan) };
@@ -103,10 +106,14 @@ interface Decided {
   readonly approval?: readonly [string, ...string[]];
 }
 
-async function decideRun(policy: Policy, at: number, options: PolicyRunOptions, deps: RunDeps): Promise<Decided> {
-  const { trigger, signal } = options;
+async function decideRun(
+  policy: Policy,
+  context: PlanContext,
+  options: PolicyRunOptions,
+  deps: RunDeps,
+): Promise<Decided> {
+  const { at } = context;
   const applied = options.applied ?? (policy.manual && (await appliedOf(policy, deps)));
-  const context = await contextOf(policy, { at, trigger, signal }, deps);
   if (context.stopped !== undefined) return { decision: unreadPlan(policy, context), isApproved: false };
   const granted = async () => grantOf(policy, await deps.ledger.storedPlans(['approved'], at), at);
   if (applied !== undefined) {
@@ -153,19 +160,32 @@ export async function contextOf(
   of: Pick<PlanContext, 'at' | 'trigger' | 'signal'>,
   deps: EngineParts,
 ): Promise<PlanContext> {
-  const facts = await deps.authority.runFacts(policy, { first: true, trigger: of.trigger });
+  // Outside of the view, this tries again to write to an audit log that could not be written.
+  if (deps.ledger.mustBeAdopted !== undefined) await deps.ledger.leaseLost(policy.account);
+  const [stored, campaigns, caps, versions, pending] = await deps.ledger.view((ledger) => {
+    const view = { ...deps, ledger };
+    return Promise.all([
+      deps.authority.stored(policy, ledger),
+      campaignsOf(policy, view),
+      capsOf(policy, view),
+      ledger.policyVersions([policy.name]),
+      undecidedPlans(view),
+    ]);
+  });
+  const facts = await deps.authority.runFacts(policy, { first: true, trigger: of.trigger }, stored);
   const { mode } = deps.authority.mode(policy);
   const effectiveMode = facts.paused === undefined ? mode : leastMode(mode, 'off');
-  return { ...of, effectiveMode, stopped: firstDenial(guardsAt(deps.guards, 'run'), facts) };
+  const known = { campaigns, caps, version: versions.get(policy.name), pending };
+  return { ...of, known, effectiveMode, stopped: firstDenial(guardsAt(deps.guards, 'run'), facts) };
 }
 
 async function actOn(
   policy: Policy,
-  run: Decided & Pick<PolicyRun, 'id' | 'sent'>,
+  run: Decided & Pick<PlanContext, 'known'> & Pick<PolicyRun, 'id' | 'sent'>,
   options: PolicyRunOptions,
   deps: RunDeps,
 ): Promise<{ readonly result: RunResult; readonly pending?: string }> {
-  const { decision, id, sent, approval = [] } = run;
+  const { decision, known, id, sent, approval = [] } = run;
   const { plan } = decision;
   await remember(policy, decision, deps);
   const carryOut = async (): Promise<RunResult> => {
@@ -182,25 +202,19 @@ async function actOn(
     return concluded(policy, plan, totals, unbalanced);
   };
   let result = plan.state === 'changes' ? await carryOut() : unacted(plan);
-  // Together: most runs have nothing to do, and come here at once.
-  const [versions, plans, campaigns] = await deps.ledger.view((ledger) =>
-    Promise.all([ledger.policyVersions([policy.name]), undecidedPlans({ ...deps, ledger }), ledger.campaigns()]),
-  );
   let pending: string | undefined;
   if (result.outcome === 'pending_approval' && policy.manual === undefined) {
     const requested = await requestApproval(policy, decision, deps);
     if (requested !== undefined && 'guard' in requested) result = heldBy(result, requested);
     else pending = requested?.plan.id;
-  } else if (policy.manual === undefined && !run.isApproved) await endEmptied(decision, plans, deps);
+  } else if (policy.manual === undefined && !run.isApproved) await endEmptied(decision, known.pending, deps);
   if (policy.manual !== undefined) await deps.manual.finishAfter(policy, decision);
-  else if (plan.state !== 'aborted') {
-    const version = versions.get(policy.name);
-    await deps.authority.noteRun(policy, result.stopped?.guard === 'probation', version);
-  }
+  else if (plan.state !== 'aborted')
+    await deps.authority.noteRun(policy, result.stopped?.guard === 'probation', known.version);
   // The dead letters of the store are complete.
   if (isRepairing(policy) && (plan.read?.complete ?? plan.action === 'message-dlq.republish')) {
     const groups = new Set(plan.campaigns.map(({ group }) => group));
-    await endDrained(policy, { groups, campaigns }, deps);
+    await endDrained({ groups, campaigns: known.campaigns.byGroup.values() }, deps);
   }
   return { result, pending };
 }

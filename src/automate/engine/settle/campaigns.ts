@@ -50,12 +50,11 @@ export async function overruleSettle(policy: RepairPolicy, { ledger }: EnginePar
 
 /** Ends the campaigns of groups without entries, after a complete listing. */
 export async function endDrained(
-  policy: RepairPolicy,
-  { groups, campaigns }: { readonly groups: ReadonlySet<string>; readonly campaigns: readonly Campaign[] },
+  { groups, campaigns }: { readonly groups: ReadonlySet<string>; readonly campaigns: Iterable<Campaign> },
   { ledger }: EngineParts,
 ): Promise<void> {
   for (const campaign of campaigns) {
-    if (campaign.policy !== policy.name || groups.has(campaign.group) || drained(campaign) === campaign) continue;
+    if (groups.has(campaign.group) || drained(campaign) === campaign) continue;
     await ledger.changeCampaign(campaign, (present) => present && drained(present));
   }
 }
