@@ -1,7 +1,8 @@
 /** Policy runs. */
 import type { Reports } from '#automate/ledger/reports.ts';
-import type { Runs } from '#automate/ledger/runs.ts';
-import { all, get, type Dialect } from './database.ts';
+import type { RunEnd, Runs } from '#automate/ledger/runs.ts';
+import type { Plan } from '#foundation/domain/plan.ts';
+import { all, get, type Dialect, type Value } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 import { RUN_COLUMNS, runOf, type RunRow } from './ledger-rows.ts';
 
@@ -26,6 +27,9 @@ export const recentRunsQuery = ({ wanted }: Dialect): string => `SELECT ${RUN_CO
 const NEWEST = `SELECT ${RUN_COLUMNS} FROM runs ORDER BY id DESC LIMIT ?`;
 const NEWEST_OF_POLICY = `SELECT ${RUN_COLUMNS} FROM runs WHERE policy = ? ORDER BY id DESC LIMIT ?`;
 const INSERT = 'INSERT INTO runs (policy, account, plan_id, at, cause) VALUES (?, ?, ?, ?, ?) RETURNING id';
+const RECORD = `INSERT INTO runs
+    (policy, account, at, cause, finished_at, outcome, matched, acted, backlog, detail, stopped_by, plan_id)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`;
 const UPDATE = `UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted = ?, backlog = ?, detail = ?, stopped_by = ?,
     plan_id = coalesce(?, plan_id)
   WHERE id = ? RETURNING policy, account`;
@@ -33,35 +37,25 @@ const UPDATE = `UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted
 export function createRuns({ database, write }: Journal): Runs & Pick<Reports, 'lastRuns' | 'recentRuns' | 'runs'> {
   const recent = recentRunsQuery(database.dialect);
   return {
-    beginRun: async ({ policy, account, id: plan, hash, trigger, effectiveMode, chosen, manual }, at) =>
+    beginRun: async (plan, at) =>
       write(function* (tell) {
-        const run = Number((yield* get(INSERT, policy, account, plan ?? null, at, JSON.stringify(trigger)))?.['id']);
-        yield* tell({
-          type: 'run.begun',
-          policy,
-          account,
-          run,
-          plan,
-          planHash: hash,
-          mode: effectiveMode,
-          // Cause of the run; for an alert, its name and the identity of its firing.
-          trigger: trigger.kind,
-          alert: 'name' in trigger ? trigger.name : undefined,
-          key: 'key' in trigger ? trigger.key : undefined,
-          chosen: chosen.length,
-          origin: manual && 'manual',
-          by: manual?.by,
-          reason: manual?.reason,
-        });
+        const { policy, account, id, trigger } = plan;
+        const run = Number((yield* get(INSERT, policy, account, id ?? null, at, JSON.stringify(trigger)))?.['id']);
+        yield* tell({ type: 'run.begun', run, ...beginning(plan) });
         return run;
-      }, account),
-    finishRun: async (run, account, { at, planId, outcome, matched, acted, backlog, detail, stoppedBy }) =>
+      }, plan.account),
+    finishRun: async (run, account, end) =>
       write(function* (tell) {
-        const counts = [matched ?? null, acted, backlog ?? null];
-        const texts = [detail ?? null, stoppedBy ?? null, planId ?? null];
-        const policy = String((yield* get(UPDATE, at, outcome, ...counts, ...texts, run))?.['policy']);
-        yield* tell({ type: 'run.finished', policy, account, run, outcome, acted, matched, backlog });
+        const policy = String((yield* get(UPDATE, ...columnsOf(end), run))?.['policy']);
+        yield* tell({ type: 'run.finished', policy, account, run, ...result(end) });
       }, account),
+    recordRun: async (plan, at, end) =>
+      write(function* (tell) {
+        const { policy, account, id, trigger } = plan;
+        const columns = columnsOf({ ...end, planId: end.planId ?? id });
+        const run = Number((yield* get(RECORD, policy, account, at, JSON.stringify(trigger), ...columns))?.['id']);
+        yield* tell({ type: 'run.finished', run, ...beginning(plan), ...result(end) });
+      }, plan.account),
     async lastStops(guard, since) {
       const rows = await database.read(all<{ policy: string; at: number }>(LAST_STOPS, guard, since));
       return new Map(rows.map(({ policy, at }) => [policy, at]));
@@ -74,4 +68,34 @@ export function createRuns({ database, write }: Journal): Runs & Pick<Reports, '
       return (await database.read(found)).map(runOf);
     },
   };
+}
+
+/** Fields of the audit log about the beginning of a run. */
+function beginning({ policy, account, id, hash, trigger, effectiveMode, chosen, manual }: Plan) {
+  return {
+    policy,
+    account,
+    plan: id,
+    planHash: hash,
+    mode: effectiveMode,
+    // Cause of the run; for an alert, its name and the identity of its firing.
+    trigger: trigger.kind,
+    alert: 'name' in trigger ? trigger.name : undefined,
+    key: 'key' in trigger ? trigger.key : undefined,
+    chosen: chosen.length,
+    origin: manual && 'manual',
+    by: manual?.by,
+    reason: manual?.reason,
+  };
+}
+
+/** Fields of the audit log about the end of a run. */
+function result({ outcome, acted, matched, backlog }: RunEnd) {
+  return { outcome, acted, matched, backlog };
+}
+
+/** Values of a run that has ended, in the order of `UPDATE` and `RECORD`. */
+function columnsOf({ at, planId, outcome, matched, acted, backlog, detail, stoppedBy }: RunEnd): readonly Value[] {
+  const counts = [matched ?? null, acted, backlog ?? null];
+  return [at, outcome, ...counts, detail ?? null, stoppedBy ?? null, planId ?? null];
 }

@@ -18,11 +18,12 @@ export async function checkAudit(store: string, db: DatabaseSync): Promise<void>
 /** Checks that the audit log and the ledger have the same runs, intents and outcomes. */
 export function checkTold(records: readonly AuditRecord[], db: Books): void {
   const lost = new Set(records.filter(({ type }) => type === NOT_COMMITTED).map((record) => record['record']));
-  const told = records
-    .filter(({ type, sequence }) => ['run.begun', 'intent', 'outcome'].includes(type) && !lost.has(sequence))
-    .map(({ type, run, intent, outcome = 'intent' }) =>
-      (type === 'run.begun' ? [run, 'run'] : [intent, outcome]).join(' '),
-    );
+  const told = records.flatMap(({ type, sequence, run, intent, outcome = 'intent', trigger }) => {
+    if (lost.has(sequence)) return [];
+    // The one record of a run that did nothing has its trigger.
+    if (trigger !== undefined && run !== undefined) return `${String(run)} run`;
+    return ['intent', 'outcome'].includes(type) ? `${String(intent)} ${String(outcome)}` : [];
+  });
   const kept = db
     .prepare(`SELECT id, 'intent' AS outcome FROM intents UNION ALL SELECT intent_id, outcome FROM outcomes
        UNION ALL SELECT id, 'run' FROM runs`)

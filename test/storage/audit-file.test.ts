@@ -97,6 +97,40 @@ test('every state change is a record, and none contains the data of an entry', a
   expect(statSync(auditPath).mode & 0o777).toBe(0o600);
 });
 
+test('a run that did nothing is one record, with its beginning and its end', async () => {
+  const { open, records } = world();
+  const { ledger } = await open();
+  const trigger = { kind: 'alert', name: 'BillingDown', key: 'opsd/0f/2026' } as const;
+  const end = {
+    at: 1_200,
+    outcome: 'held',
+    matched: 4,
+    acted: 0,
+    backlog: 4,
+    detail: 'caps',
+    stoppedBy: 'caps',
+  } as const;
+  await ledger.recordRun(planOf({ trigger }), 1_000, end);
+  const [run] = await ledger.lastRuns();
+  const { at: finishedAt, stoppedBy: _guard, ...shown } = end;
+  expect(run).toMatchObject({ ...shown, policy: 'resume-billing', at: 1_000, finishedAt, trigger, planId: '9f3c2a' });
+  const [, record, ...others] = await records();
+  expect(others).toEqual([]);
+  expect(record).toMatchObject({
+    type: 'run.finished',
+    run: run!.id,
+    plan: '9f3c2a',
+    trigger: 'alert',
+    alert: 'BillingDown',
+    key: 'opsd/0f/2026',
+    chosen: 0,
+    outcome: 'held',
+    matched: 4,
+    acted: 0,
+    backlog: 4,
+  });
+});
+
 test('a rejected or ineffective change is not a record', async () => {
   const { open, records } = world();
   const { ledger } = await open();

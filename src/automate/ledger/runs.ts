@@ -2,18 +2,19 @@
 import type { Plan, RunOutcome } from '#foundation/domain/plan.ts';
 import type { RunRecord } from './reports.ts';
 
+/** End of a run; `at` is its time. */
+export interface RunEnd extends Pick<RunRecord, 'at' | 'planId' | 'matched' | 'acted' | 'backlog' | 'detail'> {
+  readonly outcome: RunOutcome;
+  /** Guard that stopped the run. */
+  readonly stoppedBy?: string;
+}
+
 /** Storage of runs. */
 export interface Runs {
   beginRun(plan: Plan, at: number): Promise<number>;
-  finishRun(
-    runId: number,
-    account: string,
-    result: Pick<RunRecord, 'at' | 'planId' | 'matched' | 'acted' | 'backlog' | 'detail'> & {
-      readonly outcome: RunOutcome;
-      /** Guard that stopped the run. */
-      readonly stoppedBy?: string;
-    },
-  ): Promise<void>;
+  finishRun(runId: number, account: string, end: RunEnd): Promise<void>;
+  /** Stores a run that did nothing, after its end: one record in the audit log instead of two. */
+  recordRun(plan: Plan, at: number, end: RunEnd): Promise<void>;
   /** Times of the last run since `since` that this guard stopped, by policy. */
   lastStops(guard: string, since: number): Promise<ReadonlyMap<string, number>>;
 }

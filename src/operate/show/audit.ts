@@ -27,15 +27,15 @@ const SENTENCES: Readonly<Record<string, (record: AuditFields) => Cell>> = {
   'run.begun': (of) => [
     `Run ${text(of, 'run')} of`,
     policy(of),
-    `began ${RUN_CAUSE[text(of, 'trigger')] ?? text(of, 'trigger')}`,
-    has(of, 'alert') && text(of, 'alert'),
-    has(of, 'by') && `, applied by ${text(of, 'by')}`,
+    beginning(of),
     `: ${actions(of, 'chosen')} planned, in mode ${text(of, 'mode')}`,
     because(of),
   ],
   'run.finished': (of) => [
     `Run ${text(of, 'run')} of`,
     policy(of),
+    // A run that did nothing has one record.
+    has(of, 'trigger') && [beginning(of), ', and'],
     `ended: ${words(of, 'outcome')}, ${runNumbersText({ matched: number(of, 'matched'), acted: number(of, 'acted') ?? 0, backlog: number(of, 'backlog') })}`,
   ],
   intent: (of) => [
@@ -144,6 +144,15 @@ const SENTENCES: Readonly<Record<string, (record: AuditFields) => Cell>> = {
 
 /** Kinds with a sentence: all kinds that the daemon writes. */
 export const AUDIT_KINDS: readonly string[] = Object.keys(SENTENCES);
+
+/** `began for the alert BillingDown, applied by anna` */
+function beginning(of: AuditFields): readonly Cell[] {
+  return [
+    `began ${RUN_CAUSE[text(of, 'trigger')] ?? text(of, 'trigger')}`,
+    has(of, 'alert') && text(of, 'alert'),
+    has(of, 'by') && `, applied by ${text(of, 'by')}`,
+  ];
+}
 
 const RUN_CAUSE: Readonly<Record<string, string>> = {
   schedule: 'on schedule',

@@ -8,6 +8,7 @@ import { memoryLedger } from '#storage/memory-ledger.ts';
 import { NO_CAPS, planOf as storedPlanOf, resumeOf } from '../../support/ledger-facts.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import {
+  changed,
   HOUR,
   MINUTE,
   NEVER,
@@ -203,8 +204,9 @@ describe('pauses', () => {
 describe('a lease that is lost', () => {
   test('before a run: nothing is sent, and no one is notified of the other owner’s work', async () => {
     const ledger = memoryLedger();
-    const lost = { leaseLost: async () => LOST, beginRun: () => Promise.reject(new Error('fenced')) };
-    const w = replica({ ledger: { ...ledger, within: () => ({ ...ledger, ...lost }) }, entries: 1 });
+    const fenced = () => Promise.reject(new Error('fenced'));
+    const lost = { leaseLost: async () => LOST, beginRun: fenced, recordRun: fenced };
+    const w = replica({ ledger: { ...ledger, within: () => changed(ledger, lost) }, entries: 1 });
     await run(w);
     expect(w.runs()).toEqual(['skipped']);
     expect(sentIds(w)).toEqual([]);
@@ -226,7 +228,7 @@ describe('a lease that is lost', () => {
         throw new Error('fenced');
       },
     };
-    const w = replica({ ledger: { ...ledger, within: () => ({ ...ledger, ...fenced }) }, entries: 1 });
+    const w = replica({ ledger: { ...ledger, within: () => changed(ledger, fenced) }, entries: 1 });
     await run(w);
     expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'lease', measured: LOST } });
     expect(w.events.some(({ type }) => type === 'store.failed')).toBe(false);

@@ -114,6 +114,7 @@ describe.each(SERVERS)('%s', (server) => {
         ({ ledger, run: id }) =>
           ledger.finishRun(id, 'a', { at: NOW, outcome: 'acted', matched: 1, acted: 1, backlog: 0 }),
       ],
+      ['recordRun', ({ ledger }) => ledger.recordRun(planned(a), NOW, { at: NOW, outcome: 'nothing_to_do', acted: 0 })],
       ['reserve', ({ ledger, run: id }) => ledger.reserve(id, resumeOf('dlq-2', a), NOW, NO_CAPS)],
       ['recordOutcome', ({ ledger, intent }) => ledger.recordOutcome(intent, 'a', { at: NOW, outcome: 'unknown' })],
       ['savePlan', ({ ledger }) => ledger.savePlan(savedOf(a, '88'.padEnd(64, '0')))],

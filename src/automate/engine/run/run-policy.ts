@@ -73,12 +73,13 @@ export async function runPolicy(policy: Policy, options: PolicyRunOptions, deps:
     const decided = await decideRun(policy, context, options, deps);
     if (isCalledOff(options)) return skipped();
     ({ plan } = decided.decision);
-    const id = (runId = await deps.ledger.beginRun(plan, at));
+    const id = plan.state === 'changes' ? (runId = await deps.ledger.beginRun(plan, at)) : undefined;
     const { result, pending } = await actOn(policy, { id, sent, known: context.known, ...decided }, options, deps);
     if (pending !== undefined) plan = { ...plan, id: pending };
     if (isDealtWith(result, plan)) await deps.ledger.endTriggers(policy, triggers);
     const finished = { at: deps.clock.now(), planId: pending, ...ledgerFields(result, plan) };
-    await deps.ledger.finishRun(id, policy.account, finished);
+    if (id === undefined) await deps.ledger.recordRun(plan, at, finished);
+    else await deps.ledger.finishRun(id, policy.account, finished);
     reportRun(policy, at, result, plan, deps);
     noteConditions(policy, result, deps.conditions);
     return result;
@@ -181,14 +182,14 @@ export async function contextOf(
 
 async function actOn(
   policy: Policy,
-  run: Decided & Pick<PlanContext, 'known'> & Pick<PolicyRun, 'id' | 'sent'>,
+  run: Decided & Pick<PlanContext, 'known'> & Pick<PolicyRun, 'sent'> & { readonly id: number | undefined },
   options: PolicyRunOptions,
   deps: RunDeps,
 ): Promise<{ readonly result: RunResult; readonly pending?: string }> {
   const { decision, known, id, sent, approval = [] } = run;
   const { plan } = decision;
   await remember(policy, decision, deps);
-  const carryOut = async (): Promise<RunResult> => {
+  const carryOut = async (id: number): Promise<RunResult> => {
     const probationLeft = run.isApproved ? 0 : await deps.authority.probationLeft(policy);
     const inProgress = { id, sent, plan, isApproved: run.isApproved, probationLeft, approvals: approval };
     const objection = await notAccepted(policy, inProgress, options, deps);
@@ -201,7 +202,7 @@ async function actOn(
     if (unbalanced !== undefined) await deps.authority.pause(policyScope(policy.name), unbalanced.reason);
     return concluded(policy, plan, totals, unbalanced);
   };
-  let result = plan.state === 'changes' ? await carryOut() : unacted(plan);
+  let result = id === undefined ? unacted(plan) : await carryOut(id);
   let pending: string | undefined;
   if (result.outcome === 'pending_approval' && policy.manual === undefined) {
     const requested = await requestApproval(policy, decision, deps);
