@@ -37,6 +37,7 @@ const SENTENCES: Readonly<Record<string, (record: AuditFields) => Cell>> = {
     // A run that did nothing has one record.
     has(of, 'trigger') && [beginning(of), ', and'],
     `ended: ${words(of, 'outcome')}, ${runNumbersText({ matched: number(of, 'matched'), acted: number(of, 'acted') ?? 0, backlog: number(of, 'backlog') })}`,
+    because(of),
   ],
   intent: (of) => [
     policy(of),

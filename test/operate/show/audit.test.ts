@@ -30,8 +30,17 @@ const SENTENCES: readonly (readonly [AuditFields, string])[] = [
     'Run 7 of p ended: nothing to do, 20 matched: 0 acted on, 2 left, 18 denied or without effect',
   ],
   [
-    { type: 'run.finished', ...run, trigger: 'alert', alert: 'Down', outcome: 'nothing_to_do', matched: 0, acted: 0 },
-    'Run 7 of p began for the alert Down, and ended: nothing to do, 0 matched: 0 acted on',
+    {
+      type: 'run.finished',
+      ...run,
+      trigger: 'hand',
+      by: 'anna',
+      reason: 'test',
+      outcome: 'nothing_to_do',
+      matched: 0,
+      acted: 0,
+    },
+    'Run 7 of p began on request, applied by anna, and ended: nothing to do, 0 matched: 0 acted on: test',
   ],
   [
     { type: 'intent', policy: 'p', action: 'workflow-dlq.resume', target: 'dlq-1', attempt: 2, step: 3 },
