@@ -2,10 +2,10 @@
  * Defects of the daemon. The simulation finds each of them within `within` histories of `minutes` from seed 1 on; by
  * default, of 90. With replicas or worse faults, the history of that seed finds it, and not all before it were run.
  */
-import type { Changes } from './faults.ts';
+import type { HistoryOptions } from './history.ts';
 import type { Mutant } from './hooks.ts';
 
-interface Found extends Mutant, Pick<Changes, 'worse'> {
+interface Found extends Mutant, Pick<HistoryOptions, 'worse' | 'hasRest'> {
   readonly within: number;
   readonly minutes?: number;
 }
@@ -283,7 +283,10 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'pause-of-one': {
     breaks: 'a pause is confirmed although only one replica knows it',
-    within: 35,
+    within: 66,
+    minutes: 8,
+    worse: { pause: 40, 'database apart': 20, 'database stalls': 5 },
+    hasRest: false,
     store: 'postgres',
     file: 'src/app/routed-commands.ts',
     from: 'if (!generation().policies.engine.unwrittenPauses().has(scope)) return;',
@@ -291,8 +294,10 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'lost-account-notified': {
     breaks: 'a replica notifies about an account that it has lost',
-    within: 108,
+    within: 12,
     minutes: 20,
+    worse: { 'stop of a process': 20 },
+    hasRest: false,
     store: 'postgres',
     file: 'src/operate/notifications/notification-book.ts',
     from: 'accountOf(one) === undefined || owns(accountOf(one)!)',
@@ -300,8 +305,9 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'end-not-sent': {
     breaks: 'a condition of a store stays active at its receiver after its process has ended',
-    within: 32,
-    minutes: 20,
+    within: 12,
+    minutes: 15,
+    worse: { crash: 4, 'database apart': 8 },
     store: 'postgres',
     file: 'src/operate/notifications/notification-book.ts',
     from: 'if (isWill(stored) && this.#notifications.has(queued.kept.notification.key)) {',
@@ -309,8 +315,9 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'arrivals-deleted': {
     breaks: 'a replica that has lost an account deletes the arrivals of messages that it does not know',
-    within: 4,
-    minutes: 20,
+    within: 12,
+    minutes: 15,
+    worse: { 'stop of a process': 20 },
     store: 'postgres',
     file: 'src/storage/postgres/canary-relay.ts',
     from: '          account,\n        );',
@@ -326,7 +333,7 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'alert-ended-late': {
     breaks: 'an alert whose end was stored before its trigger stays pending',
-    within: 5,
+    within: 34,
     minutes: 12,
     worse: { alert: 40, 'stop after a commit': 6, 'stop of a process': 6 },
     store: 'postgres',
@@ -350,7 +357,7 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'notified-unsaved': {
     breaks: 'a condition of an account is notified before it is saved',
-    within: 28,
+    within: 31,
     minutes: 15,
     worse: { 'database commit failed': 6, 'database connection lost': 2, 'crash at a step': 3 },
     store: 'postgres',
@@ -360,7 +367,7 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'own-notified-unsaved': {
     breaks: 'a condition of a process is notified before it is saved',
-    within: 36,
+    within: 65,
     minutes: 12,
     worse: { reload: 25, 'database apart': 8, crash: 4 },
     store: 'postgres',
@@ -396,7 +403,7 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'ended-forgotten': {
     breaks: 'messages are forgotten while a sweep may find their entries',
-    within: 17,
+    within: 8,
     minutes: 80,
     worse: { storm: 4, 'late entry': 100 },
     file: 'src/observe/collectors/logs.ts',

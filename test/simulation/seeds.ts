@@ -16,18 +16,10 @@ export const SEEDS: readonly HistoryOptions[] = [
   { seed: 38, minutes: 3, store: 'postgres', hasRest: false },
   // A machine that had been suspended acted on its old lease.
   { seed: 114, minutes: 3, store: 'postgres', hasRest: false },
-  // A pause held at one replica only.
-  { seed: 35, minutes: 5, store: 'postgres', hasRest: false },
-  // A replica that had been stopped notified about an account that it had lost.
-  { seed: 108, minutes: 20, store: 'postgres', hasRest: false },
-  // A replica that had lost an account deleted an arrival that only the new owner knows what to do with.
-  { seed: 4, minutes: 20, store: 'postgres' },
-  // The condition of a store stayed active at its receiver after the end of its process.
-  { seed: 32, minutes: 20, store: 'postgres' },
   // A daemon that started on a full disk stayed in audit mode after the disk had space again.
   { seed: 2038, minutes: 60, store: 'sqlite' },
   // Fixes whose mutant needs worse faults.
-  ...Object.values(MUTANTS).flatMap(({ within: seed, minutes = 90, store = 'sqlite', worse }) =>
-    worse === undefined ? [] : [{ seed, minutes, store, worse }],
+  ...Object.values(MUTANTS).flatMap(({ within: seed, minutes = 90, store = 'sqlite', worse, hasRest }) =>
+    worse === undefined ? [] : [{ seed, minutes, store, worse, hasRest }],
   ),
 ];
