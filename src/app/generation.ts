@@ -212,13 +212,14 @@ function hasCanaries({ whole, options }: GenerationDeps): boolean {
 
 /** Loads what the parts of a generation read from the store. */
 async function load(deps: GenerationDeps) {
-  const { config, storage } = deps;
+  const { config, storage, unsaved } = deps;
   await deps.markStart(config, storage.incidents);
   const attempts = new Map<string, KnownAttempts>();
   for (const { name } of config.accounts) {
     const known = await storage.aggregations.log.attempts(name);
     if (known !== undefined) attempts.set(name, known);
   }
+  await unsaved.ended();
   return {
     attempts,
     notifications: await storage.notifications.load(),

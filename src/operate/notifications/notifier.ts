@@ -105,6 +105,17 @@ export function createNotifier({ settings, store, stored, unsaved, clock, events
     if (own !== undefined) book.hear(own);
   });
 
+  const end = async (): Promise<void> => {
+    subscription[Symbol.dispose]();
+    stop.abort(new Error('the daemon is stopping'));
+    await Promise.all(senders);
+    book.withdrawWill();
+    // Before the write, which a store that does not respond may outlast.
+    const drop = unsaved?.keep(book.unsaved(), replica);
+    if (await book.save()) drop?.();
+    post[Symbol.dispose]();
+  };
+
   return {
     activeConditions: () =>
       book
@@ -113,14 +124,9 @@ export function createNotifier({ settings, store, stored, unsaved, clock, events
         .toSorted((a, b) => a.startedAt - b.startedAt)
         .map(({ notification, startedAt }) => ({ ...ofProcess(notification), at: startedAt })),
     async [Symbol.asyncDispose]() {
-      subscription[Symbol.dispose]();
-      stop.abort(new Error('the daemon is stopping'));
-      await Promise.all(senders);
-      book.withdrawWill();
-      // Before the write, which a store that does not respond may outlast.
-      const drop = unsaved?.keep(book.unsaved(), replica);
-      if (await book.save()) drop?.();
-      post[Symbol.dispose]();
+      const ended = end();
+      unsaved?.endsWith(ended);
+      await ended;
     },
   };
 }

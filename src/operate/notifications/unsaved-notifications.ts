@@ -7,6 +7,17 @@ import type { NotifyingReplica } from './replica.ts';
 
 export class UnsavedNotifications {
   #changes: NotificationChanges | undefined;
+  #end: Promise<void> = Promise.resolve();
+
+  /** Sets the end of a generation: its last write, which may outlast its teardown. */
+  endsWith(end: Promise<void>): void {
+    this.#end = end.catch(() => undefined);
+  }
+
+  /** Waits for the end of the last generation. Before it, the store may still get changes that the next one did not load. */
+  async ended(): Promise<void> {
+    await this.#end;
+  }
 
   /**
    * Keeps changes in place of earlier ones. With replicas, other conditions may have another owner by then.

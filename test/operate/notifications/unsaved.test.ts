@@ -90,6 +90,21 @@ test('a replica keeps nothing of an account, which may have another owner', asyn
   expect((await start()).activeConditions()).toEqual([]);
 });
 
+test('the end of a generation is that of its last write', async () => {
+  const { start, tell, turn, broken, store, unsaved } = await world();
+  const first = await start();
+  const gate = Promise.withResolvers<void>();
+  broken.until = gate.promise;
+  tell();
+  await turn();
+  const disposed = first[Symbol.asyncDispose]();
+  const ended = unsaved.ended().then(async () => (await store.load()).notifications.length);
+  expect(await Promise.race([ended, turn().then(() => 'not yet')])).toBe('not yet');
+  gate.resolve();
+  expect(await ended).toBe(1);
+  await disposed;
+});
+
 test('what was saved is not kept', async () => {
   const { start, tell, unsaved } = await world();
   const first = await start();
