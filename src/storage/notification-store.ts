@@ -1,5 +1,4 @@
 /** Store of conditions: one row per condition, and one row per pending notification. */
-import type { Notification } from '#foundation/domain/notification.ts';
 import type {
   KeptNotification,
   NotificationChanges,
@@ -27,12 +26,14 @@ export function createNotificationStore(
   const removeQueued = `DELETE FROM notification_queue WHERE uuid IN ${members('?1')}`;
 
   /** Conditions of a replica belong to it, and those of no account to the leader. */
-  function isOwn({ replica, account = '' }: Notification): boolean {
+  function isOwn(kept: KeptNotification): boolean {
+    const { account = '' } = kept.notification;
+    const replica = replicaOf(kept);
     return replica === undefined ? isInScope(scope, account) : replica === scope.replica;
   }
 
-  function leaseOf({ replica, account = '' }: Notification): string | undefined {
-    return replica === undefined ? leaseFor(scope, account) : undefined;
+  function leaseOf(kept: KeptNotification): string | undefined {
+    return replicaOf(kept) === undefined ? leaseFor(scope, kept.notification.account ?? '') : undefined;
   }
 
   function* change({ kept, removed, queued, settled }: NotificationChanges): Work<void> {
@@ -48,22 +49,23 @@ export function createNotificationStore(
       database.read(function* () {
         const running = new Set((yield* all(SELECT_REPLICAS)).map(({ name }) => name));
         running.add(scope.replica);
-        return yield* read(({ replica }) => replica !== undefined && !running.has(replica));
+        return yield* read((kept) => {
+          const replica = replicaOf(kept);
+          return replica !== undefined && !running.has(replica);
+        });
       }),
     async save({ kept, removed, queued, settled }) {
-      const leases = [...kept, ...removed, ...[...queued, ...settled].map((one) => one.kept)].map((one) =>
-        leaseOf(one.notification),
-      );
+      const leases = [...kept, ...removed, ...[...queued, ...settled].map((one) => one.kept)].map(leaseOf);
       const { lost } = await changeByLease(
         database,
         [...new Set(leases)],
         (lease) => lease,
         ([lease]) =>
           change({
-            kept: kept.filter((one) => leaseOf(one.notification) === lease),
-            removed: removed.filter((one) => leaseOf(one.notification) === lease),
-            queued: queued.filter((one) => leaseOf(one.kept.notification) === lease),
-            settled: settled.filter((one) => leaseOf(one.kept.notification) === lease),
+            kept: kept.filter((one) => leaseOf(one) === lease),
+            removed: removed.filter((one) => leaseOf(one) === lease),
+            queued: queued.filter((one) => leaseOf(one.kept) === lease),
+            settled: settled.filter((one) => leaseOf(one.kept) === lease),
           }),
       );
       if (lost[0] !== undefined) throw lost[0];
@@ -71,12 +73,17 @@ export function createNotificationStore(
   };
 }
 
-function* read(isWanted: (notification: Notification) => boolean): Work<StoredNotifications> {
+/** Returns the replica to which a condition belongs; undefined if it belongs to an account or to the leader. */
+function replicaOf({ notification, isAdopted }: KeptNotification): string | undefined {
+  return isAdopted === true ? undefined : notification.replica;
+}
+
+function* read(isWanted: (kept: KeptNotification) => boolean): Work<StoredNotifications> {
   const notifications = yield* records<KeptNotification>(SELECT);
   const rows = yield* all<Readonly<Record<'id' | 'receiver' | 'record', string>>>(SELECT_QUEUE);
   const queue = rows.map(({ record, ...row }) => ({ ...row, kept: JSON.parse(record) as KeptNotification }));
   return {
-    notifications: notifications.filter(({ notification }) => isWanted(notification)),
-    queue: queue.filter(({ kept }) => isWanted(kept.notification)),
+    notifications: notifications.filter(isWanted),
+    queue: queue.filter(({ kept }) => isWanted(kept)),
   };
 }

@@ -131,9 +131,10 @@ export class NotificationBook {
       this.#queues.get(receiver)?.some((queued) => queued.id === id) === true;
     const added = notifications.filter(({ notification }) => !this.#notifications.has(notification.key));
     this.#take({ notifications: added, queue: queue.filter((queued) => !isKnown(queued)) }, at);
-    for (const { notification } of added) {
+    for (const kept of added) {
+      const { notification, endedAt } = kept;
       const detail = `replica ${notification.replica ?? ''} does not run any more`;
-      this.hear({ ...notification, detail, at, isResolved: true });
+      if (endedAt === undefined) this.#end(kept, { ...notification, detail, at, isResolved: true }, true);
     }
     for (const receiver of this.#queues.keys()) this.#tellWaiting(receiver);
     this.#news();
@@ -174,20 +175,7 @@ export class NotificationBook {
     const isActive = known !== undefined && known.endedAt === undefined;
     if (notification.isResolved) {
       if (!isActive) return;
-      if (notification.isSnoozed === true) this.#withdraw(known);
-      if (known.isUntold !== undefined || notification.isSnoozed === true) {
-        this.#put(notification.key, undefined);
-        this.#news();
-        return;
-      }
-      // The resolved notification may have shorter texts; its owner and subject stay.
-      const ended = {
-        notification: { ...known.notification, ...notification },
-        startedAt: known.startedAt,
-        endedAt: notification.at,
-      };
-      this.#put(notification.key, this.#options.keepsEnded ? ended : undefined);
-      this.#queue(ended);
+      this.#end(known, notification);
     } else if (!isActive) {
       if (known === undefined && this.#notifications.size >= MOST_CONDITIONS) {
         this.#lost('all', 'full');
@@ -204,6 +192,24 @@ export class NotificationBook {
       else this.#put(notification.key, later);
     }
     this.#news();
+  }
+
+  #end(known: KeptNotification, notification: Notification, isAdopted = false): void {
+    if (notification.isSnoozed === true) this.#withdraw(known);
+    if (known.isUntold !== undefined || notification.isSnoozed === true) {
+      this.#put(notification.key, undefined);
+      return;
+    }
+    // The resolved notification may have shorter texts; its owner and subject stay.
+    const ended: KeptNotification = {
+      notification: { ...known.notification, ...notification },
+      startedAt: known.startedAt,
+      endedAt: notification.at,
+      ...(isAdopted && { isAdopted }),
+    };
+    this.#put(notification.key, ended);
+    if (!this.#options.keepsEnded) this.#put(notification.key, undefined);
+    this.#queue(ended);
   }
 
   /** Removes the notifications of a condition that are not delivered yet. */

@@ -15,6 +15,8 @@ export interface KeptNotification {
    * removing it: the condition may then be known to receivers, but not to the store.
    */
   readonly isWill?: true;
+  /** Set if the leader has ended the condition of another replica. The end belongs to the leader, not to the replica. */
+  readonly isAdopted?: true;
 }
 
 export interface QueuedNotification {

@@ -181,6 +181,20 @@ describe.each(SERVERS)('%s', (server) => {
     expect(await sent(4)).toContain('resolved store/one one');
   });
 
+  test('the leader sends the end of a condition after its reload, although the replica is back', async () => {
+    const { start, sent, clock, store, join } = await stopped();
+    const leader = await start(LEADER, 'http://127.0.0.1:1/nobody');
+    await until({ what: 'the ends are in the store' }, async () => {
+      await clock.advance(60_000);
+      const rows = await store.database.read(all('SELECT record FROM notifications'));
+      return rows.length === 0 || undefined;
+    });
+    await join('one');
+    await leader.stop();
+    await start(LEADER);
+    expect(await sent(3)).toEqual(expect.arrayContaining(['resolved store/one one', 'resolved reload/one one']));
+  });
+
   test('nobody resolves the conditions of a replica that comes back', async () => {
     const { start, sent, look, join } = await stopped();
     await start(LEADER);
