@@ -385,6 +385,27 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
     from: 'if (this.#heard.size === 0) return this.#local.now();',
     to: '',
   },
+  'written-late': {
+    breaks:
+      'the last write of a generation is committed after the next one has loaded, which never sends its notifications',
+    within: 56,
+    minutes: 10,
+    worse: { 'suspended machine': 30, scale: 10 },
+    store: 'postgres',
+    file: 'src/app/generation.ts',
+    from: '  await unsaved.ended();',
+    to: '',
+  },
+  'end-of-nobody': {
+    breaks: 'the end of a condition that the leader has adopted is sent by nobody after the leader reloads',
+    within: 72,
+    minutes: 20,
+    worse: { slow: 4, 'stop of a process': 15 },
+    store: 'postgres',
+    file: 'src/storage/notification-store.ts',
+    from: 'return isAdopted === true ? undefined : notification.replica;',
+    to: 'return isAdopted === true ? notification.replica : notification.replica;',
+  },
   'opening-not-noted': {
     breaks: 'a record of a commit that a crash prevented counts as committed',
     within: 1,
