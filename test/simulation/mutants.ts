@@ -294,7 +294,7 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'lost-account-notified': {
     breaks: 'a replica notifies about an account that it has lost',
-    within: 12,
+    within: 25,
     minutes: 20,
     worse: { 'stop of a process': 20 },
     hasRest: false,
