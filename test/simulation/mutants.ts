@@ -341,20 +341,6 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
     from: "const isOver = alert?.['is_firing'] === 0;",
     to: "const isOver = alert?.['is_firing'] === 2;",
   },
-  'answer-stored-late': {
-    breaks: 'a message of a canary took as long to be answered as the record of its response took to be stored',
-    within: 50,
-    minutes: 20,
-    worse: { slow: 5, 'stop of a process': 20 },
-    store: 'postgres',
-    file: 'src/observe/canary/inbox.ts',
-    from: "if (fact.kind === 'answered') this.#book.answered(round, fact);",
-    to: `if (fact.kind === 'answered') {
-      const arrival = round.record.arrivals.find((one) => one.relayed === fact.of);
-      const storedMs = round.nowMs - past.agoMs;
-      this.#book.answered(round, { ...fact, answerMs: Math.max(0, storedMs - (arrival?.afterMs ?? 0)) });
-    }`,
-  },
   'notified-unsaved': {
     breaks: 'a condition of an account is notified before it is saved',
     within: 31,
@@ -377,9 +363,9 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'suspended-time': {
     breaks: 'a replica without accounts keeps the time of a suspended machine',
-    within: 2,
+    within: 31,
     minutes: 10,
-    worse: { 'suspended machine': 15 },
+    worse: { 'suspended machine': 20, 'misled machine': 20 },
     store: 'postgres',
     file: 'src/foundation/events/verified-clock.ts',
     from: 'if (this.#heard.size === 0) return this.#local.now();',
