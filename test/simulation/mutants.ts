@@ -382,8 +382,8 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
     from: '  await unsaved.ended();',
     to: '',
   },
-  'end-of-nobody': {
-    breaks: 'the end of a condition that the leader has adopted is sent by nobody after the leader reloads',
+  'adopted-end-lost': {
+    breaks: 'no replica sends the end of a condition that the leader has adopted, after the leader reloads',
     within: 72,
     minutes: 20,
     worse: { slow: 4, 'stop of a process': 15 },
