@@ -73,7 +73,7 @@ export function createNotificationStore(
   };
 }
 
-/** Returns the replica to which a condition belongs; undefined if it belongs to an account or to the leader. */
+/** Returns the replica that owns a condition; undefined if an account or the leader does. */
 function replicaOf({ notification, isAdopted }: KeptNotification): string | undefined {
   return isAdopted === true ? undefined : notification.replica;
 }

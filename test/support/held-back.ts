@@ -63,7 +63,8 @@ function held<T extends object>(
         if (key === method) return async (...given: unknown[]) => called(target, given);
         const found: unknown = Reflect.get(target, key);
         // The methods of a view are held as well.
-        return key === 'view' ? (use: (view: T) => unknown) => (found as View<T>)((view) => use(within(view))) : found;
+        const view: View<T> = (use) => (found as View<T>)((inner) => use(within(inner)));
+        return key === 'view' ? view : found;
       },
     });
   return {

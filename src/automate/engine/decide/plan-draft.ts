@@ -12,7 +12,7 @@ import type { Policy } from '../../policies/policy.ts';
 import type { KnownCampaigns } from './campaigns.ts';
 import { filterText, type PruneBound } from './prune-grant.ts';
 
-/** What the ledger says at the start of a decision, at one moment. Each change of it is checked again when it is made. */
+/** State of the ledger at the start of a decision, at one moment. Each change of it is checked again when it is made. */
 interface Known extends Pick<Plan, 'caps'> {
   readonly campaigns: KnownCampaigns;
   readonly version: PolicyVersion | undefined;

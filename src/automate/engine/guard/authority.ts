@@ -18,7 +18,7 @@ import type { EngineDeps } from '../facts/engine-deps.ts';
 /** Lookback for actions with unknown outcome, longer than any guard waits for one. */
 const DAY_MS = 86_400_000;
 
-/** What the ledger says about the authority of a policy. */
+/** Facts of the ledger about the authority of a policy. */
 export interface StoredAuthority {
   readonly pauses: readonly Pause[] | string;
   readonly leaseLost: string | undefined;
@@ -105,8 +105,7 @@ export class Authority {
     ledger: Pick<Pauses, 'pauses'> = this.#deps.ledger,
   ): Promise<ReadonlyMap<string, ActivePause | undefined>> {
     const stored = await this.#storedPauses(ledger);
-    const reason = (name: string) => this.#pausedBy(stored, ['engine', policyScope(name)]) ?? this.killSwitch;
-    return new Map(policies.map(({ name }) => [name, reason(name)]));
+    return new Map(policies.map((policy) => [policy.name, this.#pauseOf(policy, stored)]));
   }
 
   /** Pause of the policy, or of the engine if there is no policy: what remains after pauses were lifted. */
@@ -117,8 +116,8 @@ export class Authority {
   }
 
   /** Returns a pause that this process knows without the store: an unwritten one, or the kill switch. */
-  pausedHere({ name }: Policy): ActivePause | undefined {
-    return this.#pausedBy([], ['engine', policyScope(name)]) ?? this.killSwitch;
+  pausedHere(policy: Policy): ActivePause | undefined {
+    return this.#pauseOf(policy, []);
   }
 
   /**
@@ -147,7 +146,7 @@ export class Authority {
 
   /**
    * @param at `first`: before the plan; else again before a request
-   * @param read what the ledger says, if it was just read
+   * @param read facts of the ledger, if they were just read
    */
   async runFacts(
     policy: Policy,
@@ -160,8 +159,7 @@ export class Authority {
     const now = clock.now();
     const time = { now, clockSkewMs: facts.clockSkewMs(policy.account) };
     const isUnread = typeof stored === 'string';
-    const scopes = ['engine', policyScope(policy.name)];
-    const paused = this.#pausedBy(isUnread ? stored : stored.pauses, scopes) ?? this.killSwitch;
+    const paused = this.#pauseOf(policy, isUnread ? stored : stored.pauses);
     if (isUnread || paused !== undefined) return { paused, unmet: [], minInterval: 0, ...time };
     const { leaseLost } = stored;
     const opensAt = nextWindow(policy.windows, now);
@@ -229,6 +227,11 @@ export class Authority {
   /** Returns the latest time at which something with a stored time can have happened. */
   #latest(at: number | undefined): number | undefined {
     return at && at + clockMargin(at, this.#deps);
+  }
+
+  /** Returns the pause of a policy or of the engine, or the kill switch. */
+  #pauseOf({ name }: Policy, stored: readonly Pause[] | string): ActivePause | undefined {
+    return this.#pausedBy(stored, ['engine', policyScope(name)]) ?? this.killSwitch;
   }
 
   /** Returns the pauses in the store, or the reason why they cannot be read. */
