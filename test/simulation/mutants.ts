@@ -258,6 +258,8 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   'fence-removed': {
     breaks: 'a commit is not fenced: a replica commits about an account that another one has taken',
     within: 38,
+    minutes: 40,
+    hasRest: false,
     store: 'postgres',
     file: 'src/storage/postgres/postgres-database.ts',
     from: "if (current.get(account) === epoch && isOfTimeline(epoch, String(row['timeline']))) continue;",
@@ -326,6 +328,8 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   'suspended-lease-kept': {
     breaks: 'the lease of a suspended machine seems to last',
     within: 114,
+    minutes: 12,
+    hasRest: false,
     store: 'postgres',
     file: 'src/storage/postgres/leases.ts',
     from: 'Math.max(clock.monotonic() - this.#sent.monotonic, clock.now() - this.#sent.wall)',
@@ -390,7 +394,7 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
     store: 'postgres',
     file: 'src/storage/notification-store.ts',
     from: 'return isAdopted === true ? undefined : notification.replica;',
-    to: 'return isAdopted === true ? notification.replica : notification.replica;',
+    to: 'return notification.replica;',
   },
   'opening-not-noted': {
     breaks: 'a record of a commit that a crash prevented counts as committed',

@@ -12,14 +12,16 @@ export const SEEDS: readonly HistoryOptions[] = [
   { seed: 4, minutes: 90, store: 'sqlite' },
   // A failed run of a prune reported its pages instead of the deleted messages.
   { seed: 5, minutes: 60 },
-  // Without the fence, a replica commits about an account that another one has taken.
-  { seed: 38, minutes: 3, store: 'postgres', hasRest: false },
-  // A machine that had been suspended acted on its old lease.
-  { seed: 114, minutes: 3, store: 'postgres', hasRest: false },
   // A daemon that started on a full disk stayed in audit mode after the disk had space again.
   { seed: 2038, minutes: 60, store: 'sqlite' },
-  // Fixes whose mutant needs worse faults.
-  ...Object.values(MUTANTS).flatMap(({ within: seed, minutes = 90, store = 'sqlite', worse, hasRest }) =>
-    worse === undefined ? [] : [{ seed, minutes, store, worse, hasRest }],
-  ),
+  // Fixes whose mutant needs worse faults, or no rest.
+  ...Object.values(MUTANTS)
+    .filter(({ worse, hasRest }) => worse !== undefined || hasRest === false)
+    .map(({ within: seed, minutes = 90, store = 'sqlite', worse, hasRest }) => ({
+      seed,
+      minutes,
+      store,
+      worse,
+      hasRest,
+    })),
 ];
