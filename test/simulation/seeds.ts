@@ -1,10 +1,21 @@
-/**
- * Seeds of histories that failed before the fix of a fault, or that fail without a guard, with the minutes that they need.
- * CI replays them.
- */
+/** Seeds of histories that failed before the fix of a fault, or that fail without a guard. */
 import type { HistoryOptions } from './history.ts';
 import { MUTANTS } from './mutants.ts';
 
+/** Fixes whose mutant needs worse faults, or no rest. */
+const withMutant: readonly HistoryOptions[] = Object.values(MUTANTS)
+  .filter(({ worse, hasRest }) => worse !== undefined || hasRest === false)
+  .map(({ within: seed, minutes = 90, store = 'sqlite', worse, hasRest }) => ({
+    seed,
+    minutes,
+    store,
+    worse,
+    hasRest,
+  }));
+
+const isShort = ({ minutes, hasRest }: HistoryOptions): boolean => hasRest === false && minutes <= 20;
+
+/** Histories of about ten seconds each, which CI replays. */
 export const SEEDS: readonly HistoryOptions[] = [
   // A full disk at a start: the next record proved that an uncommitted one was committed.
   { seed: 1, minutes: 30 },
@@ -14,14 +25,8 @@ export const SEEDS: readonly HistoryOptions[] = [
   { seed: 5, minutes: 60 },
   // A daemon that started on a full disk stayed in audit mode after the disk had space again.
   { seed: 2038, minutes: 60, store: 'sqlite' },
-  // Fixes whose mutant needs worse faults, or no rest.
-  ...Object.values(MUTANTS)
-    .filter(({ worse, hasRest }) => worse !== undefined || hasRest === false)
-    .map(({ within: seed, minutes = 90, store = 'sqlite', worse, hasRest }) => ({
-      seed,
-      minutes,
-      store,
-      worse,
-      hasRest,
-    })),
+  ...withMutant.filter(isShort),
 ];
+
+/** Histories that take up to a minute each, for the soak. */
+export const LONG_SEEDS: readonly HistoryOptions[] = withMutant.filter((order) => !isShort(order));

@@ -1,7 +1,9 @@
-/** Many histories of the simulation from a new seed (SEED), most of them with worse faults, and all mutants. */
-import { expect, test } from 'vitest';
+/** Many histories from a new seed (SEED), most of them with worse faults; long ones that once failed; all mutants. */
+import { expect, onTestFinished, test } from 'vitest';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { MUTANTS } from '../simulation/mutants.ts';
+import { Player } from '../simulation/player.ts';
+import { LONG_SEEDS } from '../simulation/seeds.ts';
 import { simulate } from '../support/simulate.ts';
 
 const HISTORIES = Number(process.env['HISTORIES'] ?? 1_000);
@@ -47,6 +49,16 @@ test.each(rounds.map((args) => [args.join(' '), args] as const))('%s', { timeout
   const { code, stdout } = await simulate(args);
   expect(code, stdout).toBe(0);
 });
+
+test.each(LONG_SEEDS.map((order) => [JSON.stringify(order), order] as const))(
+  '%s holds',
+  { timeout: 3_600_000 },
+  async (_, order) => {
+    const player = new Player();
+    onTestFinished(() => player.end());
+    expect((await player.run(order)).failure).toBeUndefined();
+  },
+);
 
 test.each(Object.entries(MUTANTS))(
   'mutant %s dies',
