@@ -50,7 +50,11 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    globalSetup: ['test/support/postgres/report-server.ts', 'test/support/compile-cache.ts'],
+    globalSetup: [
+      'test/support/postgres/report-server.ts',
+      'test/support/compile-cache.ts',
+      'test/support/memory-dir.ts',
+    ],
     projects: [
       {
         test: {

@@ -2,8 +2,7 @@
  * A daemon with one canary over an embedded service, in this process, on a manual clock. All HTTP is real: the daemon
  * reaches the service over one road, and the service reaches the daemon's hooks listener over another one.
  */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Daemon } from '#app/options.ts';
 import type { CanaryVerdict, CanaryVia } from '#foundation/domain/canary.ts';
@@ -11,6 +10,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { runEmulator, type RunningEmulator } from '#emulator/emulator.ts';
 import type { Switches } from '#emulator/state/switches.ts';
+import { memoryDir } from '../support/memory-dir.ts';
 import { daemonOf } from '../support/process-daemon.ts';
 import { openRoad, type Road } from './road.ts';
 
@@ -57,15 +57,13 @@ export interface Stage extends AsyncDisposable {
   jump(ms: number): void;
 }
 
-/** A file system in memory halves the time of a run: each case has its own store. */
-const MEMORY = '/dev/shm';
 const REAL_BYTES = 65_536;
 const SMALL_BYTES = 256;
 
 export async function openStage(options: StageOptions): Promise<Stage> {
   const { clock, seed, skewMs = 0 } = options;
   await using parts = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'opsd-canary-'));
+  const folder = mkdtempSync(join(memoryDir(), 'opsd-canary-'));
   parts.defer(() => rmSync(folder, { recursive: true, force: true }));
   const emulator = parts.use(
     await runEmulator({

@@ -1,6 +1,5 @@
 /** One history: a world from one seed, its faults, a time without faults at the end, and the checks of all invariants. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '#foundation/platform/random.ts';
 import { Alerts } from './alerts.ts';
@@ -20,6 +19,7 @@ import { ACCOUNT, SimService } from './service.ts';
 import { hasStaging } from './staging.ts';
 import { SimPostgres } from './postgres/server.ts';
 import type { Subject } from './subject.ts';
+import { memoryDir } from '../support/memory-dir.ts';
 import { Violation } from './violation.ts';
 
 const MINUTE = 60_000;
@@ -64,7 +64,7 @@ export async function runHistory(options: HistoryOptions): Promise<History> {
   const { seed, isTraced, store = storeOf(seed) } = options;
   const loop = new Loop(seed, { hasReplicas: store === 'postgres', isTraced, changes: options });
   begin(loop);
-  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'opsd-simulation-'));
+  const folder = mkdtempSync(join(memoryDir(), 'opsd-simulation-'));
   const onRejection = (error: unknown): void => void (loop.failure ??= error);
   process.on('unhandledRejection', onRejection);
   let failure: History['failure'];

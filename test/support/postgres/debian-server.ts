@@ -2,9 +2,9 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
+import { MEMORY, memoryDir } from '../memory-dir.ts';
 import { until } from '../until.ts';
 
 const VERSIONS = '/usr/lib/postgresql';
@@ -58,7 +58,8 @@ export class DebianServer {
     const isRoot = process.geteuid?.() === 0;
     this.#as = isRoot ? NOBODY : {};
     this.#bin = bin;
-    const folder = mkdtempSync(join(isRoot ? '/tmp' : tmpdir(), 'opsd-postgres-'));
+    const parent = memoryDir();
+    const folder = mkdtempSync(join(isRoot && parent !== MEMORY ? '/tmp' : parent, 'opsd-postgres-'));
     if (isRoot) chownSync(folder, NOBODY.uid, NOBODY.gid);
     this.#data = join(folder, 'data');
     if (primary === undefined) this.#run('initdb', '-D', this.#data, '-A', 'trust', '-U', 'opsd', '-E', 'UTF8', '-N');

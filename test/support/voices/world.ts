@@ -3,7 +3,7 @@
  * and can be killed and started again. The service runs in this process, which reads its books. The time of both moves
  * only on command, so that nothing changes while the voices are asked.
  */
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { runEmulator } from '#emulator/emulator.ts';
@@ -32,8 +32,6 @@ const STEP_MS = 1_000;
 const WAIT_MS = 100;
 const TURN_MS = 5;
 const LIMIT_MS = 600_000;
-/** Folder in memory, where the store of a daemon that dies is as durable. */
-const MEMORY = '/dev/shm';
 /** Milliseconds of time between two messages to each destination. */
 const TRAFFIC_EVERY_MS = 30_000;
 
@@ -68,7 +66,7 @@ export async function voicesWorld(seed: number) {
   for (const place of PLACES) sinks.set(place, await httpSink());
   /** Times of the requests that a destination rejected since it went down. */
   const down = new Map<Place, number[]>();
-  const folder = tempDir(existsSync(MEMORY) ? MEMORY : undefined);
+  const folder = tempDir();
   const file = join(folder, 'opsd.yaml');
   const url = `http://127.0.0.1:${await freePort()}`;
   for (const [name, token] of Object.entries(TOKENS)) writeFileSync(join(folder, name), token);
