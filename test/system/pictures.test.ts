@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openTab } from '../support/browser-tab.ts';
 import { installed } from '../support/program.ts';
 import { passTime, startVirtualDemo, VirtualClock } from '../support/virtual-demo.ts';
@@ -38,6 +38,8 @@ function withoutVarying(text: string): string {
 test('the pictures of the documentation show what the demo shows', async ({ skip }) => {
   const chromium = installed('chromium');
   if (chromium === undefined) skip('chromium is not installed');
+  // The folder of most machines: the pages show where the socket is.
+  vi.stubEnv('TMPDIR', '/tmp');
   const clock = new VirtualClock(Date.UTC(2026, 10, 20, 9));
   const stop = new AbortController();
   const { output, ended } = await startVirtualDemo(clock, stop.signal);

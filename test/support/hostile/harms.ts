@@ -1,6 +1,6 @@
 /** Responses that are as harmful as HTTP and JSON allow, one kind each. */
 import type { ServerResponse } from 'node:http';
-import type { Answer } from '../support/http-sink.ts';
+import type { Answer } from '../http-sink.ts';
 
 const MIB = 1_048_576;
 /** Just within the default of `client.maxResponseBytes`. */
