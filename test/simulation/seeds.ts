@@ -28,5 +28,5 @@ export const SEEDS: readonly HistoryOptions[] = [
   ...withMutant.filter(isShort),
 ];
 
-/** Histories that take up to a minute each, for the soak. */
+/** Histories of at most about a minute each, for the soak. */
 export const LONG_SEEDS: readonly HistoryOptions[] = withMutant.filter((order) => !isShort(order));

@@ -1,6 +1,6 @@
 /**
- * Folder for what tests write, in memory if that has room: the files of one database take up to a third of a second on a
- * disk. What a killed process has written is as durable there.
+ * Folder for the files of tests, in memory if that has room: on a disk, those of one database can cost a third of a second.
+ * Writes of a process that is killed are as durable there.
  */
 import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -55,7 +55,7 @@ async function replicaWorld(store: TestStore) {
     willIsStored: () =>
       until({ what: 'a stored will' }, async () => {
         const rows = await store.database.read(all('SELECT record FROM notification_queue'));
-        return rows.some(({ record }) => String(record).includes('"isWill":true')) || undefined;
+        return rows.some(({ record }) => String(record).includes('"isWill":true'));
       }),
     /** Returns the notifications, once there are so many. One that was repeated counts once. */
     sent: async (count: number): Promise<readonly string[]> => {

@@ -40,8 +40,8 @@ export async function expectSafe(harms: readonly Harm[]): Promise<void> {
     const requested = (): Set<string> =>
       new Set(hostile.requests.slice(earlier).map(({ url: path }) => path.replace(/\?.*/, '')));
     hostile.answerWith(answer());
-    // A read in progress may have begun before: each collector must have requested the harm, and then end one read. What
-    // they request is known after the first harm, for which they read twice.
+    // A read in progress may have begun before: each collector must have requested the harm, and then end one read.
+    // The paths of their requests are known after the first harm: they read it twice.
     const reads = paths.size === 0 ? 2 : 1;
     await until({ what: `all has been requested: ${what}` }, () => hasEnded() || paths.isSubsetOf(requested()));
     const before = new Map((await sources('hostile')).map(({ collector, runs }) => [collector, runs]));

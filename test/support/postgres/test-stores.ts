@@ -10,7 +10,7 @@ import { migrate } from '#storage/postgres/migrate.ts';
 import { createPostgresJournal } from '#storage/postgres/postgres-journal.ts';
 import { createLedger, type SqliteLedger } from '#storage/sqlite-ledger.ts';
 import { SERVERS, type ServerName } from './servers.ts';
-import { migratedUrl, opened } from './test-databases.ts';
+import { postgresStore } from './test-databases.ts';
 
 export interface TestStore {
   readonly database: Database;
@@ -46,7 +46,7 @@ async function openSqlite(): Promise<TestStore> {
 }
 
 async function openPostgresOn(server: ServerName): Promise<TestStore> {
-  const database = opened(await migratedUrl(server));
+  const database = await postgresStore(server);
   const identity = await migrate(database);
   const { journal } = createPostgresJournal({ database, clock: new ManualClock(1_000), ...identity });
   return {
