@@ -1,14 +1,20 @@
 /** Proxies of the environment, by real requests through a real proxy. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { redact } from '#foundation/domain/redact.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { openAgent } from '#foundation/platform/http-agents.ts';
 import { createHttpPost } from '#foundation/platform/http-post.ts';
 import { invalidProxies } from '#foundation/platform/proxies.ts';
+import { authority } from '../../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
 import { httpProxy, PROXY_PASSWORD, proxyEnvironment } from '../../support/http-proxy.ts';
 import { httpSink } from '../../support/http-sink.ts';
+import { onLoopback } from '../../support/loopback.ts';
 import { until } from '../../support/until.ts';
 
 async function proxied(timeoutMs = 5_000) {
@@ -93,6 +99,26 @@ test('the login is a known secret, and no error has it', async () => {
   const encoded = Buffer.from(`opsd:${PROXY_PASSWORD}`).toString('base64');
   expect(redact(`it said ${PROXY_PASSWORD} and ${encoded}`)).not.toMatch(/canary|b3BzZD/);
 });
+
+test.each(['http:', 'https:'] as const)(
+  'a response over %s that is read late is not that of another request',
+  async (protocol) => {
+    const ours = await authority('ours');
+    const answer = (incoming: IncomingMessage, response: ServerResponse): void =>
+      void response.end(incoming.url!.slice(1).repeat(20_000));
+    const server = protocol === 'http:' ? createServer(answer) : createHttps(await ours.issue(), answer);
+    const url = (await onLoopback(server)).replace('http:', protocol);
+    const { agent, request } = await openAgent(protocol, { keepAlive: true, ca: ours.cert });
+    onTestFinished(() => agent.destroy());
+    const responseTo = async (path: string): Promise<IncomingMessage> => {
+      const [response] = (await once(request(`${url}/${path}`, { agent }).end(), 'response')) as [IncomingMessage];
+      return response;
+    };
+    const [late, ...others] = await Promise.all(['a', 'b', 'c'].map(responseTo));
+    for (const other of others) await text(other);
+    expect(await text(late!)).toBe('a'.repeat(20_000));
+  },
+);
 
 test.each([
   'socks5://opsd:PASSWORD@proxy.example:1080',
