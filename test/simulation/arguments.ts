@@ -9,6 +9,7 @@ export interface Arguments {
   readonly mutant: string | undefined;
   readonly worse: Readonly<Record<string, number>>;
   readonly isTraced: boolean;
+  readonly hasRest: boolean;
   readonly isMinimized: boolean;
 }
 
@@ -16,6 +17,7 @@ export interface Arguments {
 export function readArguments(args: readonly string[], cores: number): Arguments {
   const { values } = parseArgs({
     args: [...args],
+    allowNegative: true,
     options: {
       seed: { type: 'string', default: '1' },
       histories: { type: 'string', default: '20' },
@@ -25,6 +27,7 @@ export function readArguments(args: readonly string[], cores: number): Arguments
       worse: { type: 'string', multiple: true, default: [] },
       trace: { type: 'boolean', default: false },
       minimize: { type: 'boolean', default: false },
+      rest: { type: 'boolean', default: true },
     },
   });
   const whole = (name: 'seed' | 'histories' | 'minutes' | 'jobs', min: number): number => {
@@ -42,6 +45,7 @@ export function readArguments(args: readonly string[], cores: number): Arguments
     worse: Object.fromEntries(values.worse.map(readFactor)),
     isTraced: values.trace,
     isMinimized: values.minimize,
+    hasRest: values.rest,
   };
 }
 

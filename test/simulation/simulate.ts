@@ -17,10 +17,10 @@ async function runAll(given: Arguments, players: readonly Player[], use: (histor
   for (let seed = given.seed; seed < last; seed += 1) results.set(seed, Promise.withResolvers());
   const state = { next: given.seed, isOver: false };
   const work = players.map(async (player) => {
-    const { minutes, isTraced, worse } = given;
+    const { minutes, isTraced, worse, hasRest } = given;
     while (state.next < last && !state.isOver) {
       const seed = state.next++;
-      results.get(seed)!.resolve(await player.run({ seed, minutes, isTraced, worse }));
+      results.get(seed)!.resolve(await player.run({ seed, minutes, isTraced, worse, hasRest }));
     }
   });
   Promise.all(work).catch((error: unknown) => results.forEach(({ reject }) => reject(error)));
@@ -63,7 +63,8 @@ async function main(): Promise<number> {
   if (failed !== undefined) {
     let shown = failed;
     if (given.isMinimized) {
-      const play = (options: HistoryOptions): Promise<History> => players[0]!.run({ worse: given.worse, ...options });
+      const { worse, hasRest } = given;
+      const play = (options: HistoryOptions): Promise<History> => players[0]!.run({ worse, hasRest, ...options });
       const { history, minutes, runs } = await minimize(play, failed, given);
       shown = history;
       for (const line of history.lines ?? []) print(line);

@@ -13,7 +13,7 @@ test(
   { timeout: LONGEST_MS },
   async () => {
     const [one, two] = await Promise.all(
-      [1, 2].map((jobs) => simulate(`--seed 11 --histories 2 --minutes 5 --jobs ${jobs}`)),
+      [1, 2].map((jobs) => simulate(`--seed 11 --histories 2 --minutes 5 --no-rest --jobs ${jobs}`)),
     );
     expect(one).toMatchObject({ code: 0 });
     expect(one!.last).toMatch(/^2 histories, [1-9]\d* steps, hash [0-9a-f]{16}$/);
@@ -40,7 +40,7 @@ test('a mutant dies, and its history is named', async () => {
 test('the arguments are checked', async () => {
   expect(await simulate('--histories 0')).toMatchObject({ code: 2 });
   expect(await simulate('--worse crash=0')).toMatchObject({ code: 2 });
-  const unknown = await simulate('--seed 1 --histories 1 --minutes 1 --worse crush=5');
+  const unknown = await simulate('--seed 1 --histories 1 --minutes 1 --no-rest --worse crush=5');
   expect(unknown.stdout).toBe('no history has the fault crush\n');
   expect(unknown.code).toBe(2);
   const { code, stdout } = await simulate('--mutant none');
