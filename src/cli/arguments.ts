@@ -1,6 +1,6 @@
 /** Command line of one command, parsed strictly: unknown options are rejected with a suggestion. */
 import { parseArgs } from 'node:util';
-import { nearest } from '#foundation/domain/suggest.ts';
+import { suggestion } from '#foundation/domain/suggest.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { UsageError, type Command, type OptionSpec, type OptionValues } from './command.ts';
 
@@ -43,8 +43,7 @@ function refuseUnknown(command: Command, args: readonly string[], options: Parse
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   for (const token of tokens) {
     if (token.kind !== 'option' || Object.hasOwn(options, token.name)) continue;
-    const meant = nearest(token.name, Object.keys(options));
-    const hint = meant === undefined ? '' : `; did you mean --${meant}?`;
+    const hint = suggestion(token.name, Object.keys(options), '--');
     throw new UsageError(`${command.name} has no option ${token.rawName}${hint}`);
   }
 }

@@ -1,5 +1,5 @@
 /** `opsd help`, and the choice of the command that a command line names. */
-import { nearest } from '#foundation/domain/suggest.ts';
+import { suggestion } from '#foundation/domain/suggest.ts';
 import { EXIT, UsageError, type Command } from './command.ts';
 import { byFirstWord, commandHelp, nounHelp, overallHelp, verbsOf } from './help-text.ts';
 import { COMMAND_GROUPS, COMMANDS, NOUNS, type ListedCommand } from './index.ts';
@@ -75,9 +75,4 @@ export async function helpOf(words: readonly string[]): Promise<string> {
 
 function loaded(commands: readonly ListedCommand[]): Promise<readonly Command[]> {
   return Promise.all(commands.map((command) => command.load()));
-}
-
-function suggestion(word: string, known: Iterable<string>, prefix = ''): string {
-  const meant = nearest(word, known);
-  return meant === undefined ? '' : `; did you mean ${prefix}${meant}?`;
 }

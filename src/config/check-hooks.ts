@@ -1,6 +1,6 @@
 /** Checks of hooks and canaries that no schema can make: unknown accounts, unreachable hooks. */
 import { parseSize } from '#foundation/domain/size.ts';
-import { nearest } from '#foundation/domain/suggest.ts';
+import { suggestionOr } from '#foundation/domain/suggest.ts';
 import { hasMessageApi } from './check-accounts.ts';
 import type { Fault } from './source-text.ts';
 import { faultAt, faultAtKey, itemsAt, placeAt, type Place, type Words } from './yaml-place.ts';
@@ -12,8 +12,7 @@ export function checkHooks(root: Place): Fault[] {
   const accounts = accountNames(root);
   const addUnknown = (place: Place, name: string): void => {
     if (accounts === undefined || accounts.includes(name)) return;
-    const meant = nearest(name, accounts);
-    const help = meant === undefined ? `the accounts are ${accounts.join(', ')}` : `did you mean ${meant}?`;
+    const help = suggestionOr(`the accounts are ${accounts.join(', ')}`, name, accounts);
     faults.push(faultAtKey(place, { message: 'unknown account', help }));
   };
   for (const [name, hook] of placeAt(hooks, ['callbacks'])?.entries ?? []) addUnknown(hook, name);

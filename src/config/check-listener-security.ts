@@ -8,7 +8,7 @@ import type { WebConfig } from '#operate/http/web-settings.ts';
 import type { ConfigProblem } from './problem.ts';
 import { unreadable } from './read-file.ts';
 import type { Fault } from './source-text.ts';
-import { nearest } from '#foundation/domain/suggest.ts';
+import { suggestionOr } from '#foundation/domain/suggest.ts';
 import { readWebConfig } from './web-config.ts';
 import { faultAt, faultAtKey, itemsAt, placeAt, textAt, type Place } from './yaml-place.ts';
 
@@ -91,9 +91,8 @@ function checkUsers(root: Place, web: WebConfig | undefined, isLookedAt: boolean
   return [...users.entries]
     .filter(([name]) => !web.users.has(name))
     .map(([name, place]) => {
-      const meant = nearest(name, known);
       const there = known.length === 0 ? 'the file has no users' : `the file has ${known.join(', ')}`;
-      const help = meant === undefined ? there : `did you mean ${meant}?`;
+      const help = suggestionOr(there, name, known);
       const message = 'the web configuration file has no user of this name';
       return faultAtKey(place, { message, help, severity: known.length > 0 ? 'warning' : 'error' });
     });

@@ -5,7 +5,7 @@ import { compileExpression, type CompiledExpression, type RefusedExpression } fr
 import { withoutValues } from './environment.ts';
 import { hasMessageApi } from './check-accounts.ts';
 import type { Fault, SourceText } from './source-text.ts';
-import { nearest } from '#foundation/domain/suggest.ts';
+import { nearest, suggestionOr } from '#foundation/domain/suggest.ts';
 import {
   faultAt,
   itemsAt,
@@ -73,10 +73,9 @@ function checkAccount(policy: Place, accounts: ReadonlyMap<string, Place>): Faul
     const lack = valueAt(policy, ['action', 'type']) === 'budget.raise' ? budgetLack(account) : messageLack(account);
     return lack === undefined ? [] : [faultAt(place, lack)];
   }
-  const meant = place.expansion === undefined ? nearest(place.value, accounts.keys()) : undefined;
   const known =
     accounts.size === 0 ? 'no account is configured' : `the accounts are ${[...accounts.keys()].join(', ')}`;
-  const help = meant === undefined ? known : `did you mean ${meant}?`;
+  const help = place.expansion === undefined ? suggestionOr(known, place.value, accounts.keys()) : known;
   return [faultAt(place, { message: 'unknown account', help })];
 }
 
@@ -157,8 +156,7 @@ function unknownCanary(
   const known = itemsAt(account, 'canaries').flatMap((canary) => valueAt(canary, ['name']) ?? []);
   const unknown = canaries.find(({ name }) => !known.includes(name));
   if (unknown === undefined) return undefined;
-  const meant = nearest(unknown.name, known);
-  const help = meant === undefined ? `add it to accounts[].canaries` : `did you mean ${meant}?`;
+  const help = suggestionOr('add it to accounts[].canaries', unknown.name, known);
   return { ok: false, message: `the account has no canary ${unknown.name}; ${help}`, offset: unknown.offset };
 }
 

@@ -9,7 +9,7 @@ import { PolicyLists } from './policy-lists.ts';
 import type { ConfigProblem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import type { Fault } from './source-text.ts';
-import { nearest } from '#foundation/domain/suggest.ts';
+import { suggestionOr } from '#foundation/domain/suggest.ts';
 import { readYaml, unreadProblem } from './yaml-file.ts';
 import { faultAt, itemsAt, type Place, placeAt, type WalkOptions } from './yaml-place.ts';
 
@@ -71,8 +71,7 @@ function unknownNames(root: Place, lists: readonly PolicyList[]): Fault[] {
   ]);
   return named.flatMap((place) => {
     if (typeof place?.value !== 'string' || names.has(place.value)) return [];
-    const meant = nearest(place.value, names);
-    const help = meant === undefined ? `the policies are ${[...names].join(', ')}` : `did you mean ${meant}?`;
+    const help = suggestionOr(`the policies are ${[...names].join(', ')}`, place.value, names);
     return [faultAt(place, { message: 'unknown policy', help })];
   });
 }

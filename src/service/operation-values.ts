@@ -1,5 +1,5 @@
 /** Values of an operation's keys: each one checked, and valid on the wire. */
-import { nearest } from '#foundation/domain/suggest.ts';
+import { suggestion } from '#foundation/domain/suggest.ts';
 import { checkOneOf, checkText } from './arguments.ts';
 import type { Operation, OperationKey } from './operations.ts';
 import { InvalidRequestError } from './service-error.ts';
@@ -75,8 +75,7 @@ function singleHeader({ keys }: Operation, given: string): { readonly key: strin
 
 function unknownKey({ name, keys }: Operation, given: string): InvalidRequestError {
   const known = Object.keys(keys);
-  const meant = nearest(given, known);
-  const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+  const hint = suggestion(given, known);
   const list = known.length === 0 ? 'it has no keys' : `its keys are ${known.join(', ')}`;
   return new InvalidRequestError(name, `there is no key ${JSON.stringify(given.slice(0, 100))}${hint} (${list})`);
 }

@@ -3,7 +3,7 @@
  * that fail on entries without a field.
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { nearest } from '#foundation/domain/suggest.ts';
+import { suggestionOr } from '#foundation/domain/suggest.ts';
 import type { FactField } from './entry-facts.ts';
 import { FACT_FUNCTIONS, TRIGGER_FIELDS, type Fields } from './environments.ts';
 import { childrenOf, constantFault, type Evaluate } from './expression-constants.ts';
@@ -166,8 +166,7 @@ class Walk {
     );
     const wrong = literals.find(({ text }) => !values.includes(text));
     if (wrong === undefined) return;
-    const near = nearest(wrong.text, values);
-    const help = near === undefined ? `it is one of ${values.join(', ')}` : `did you mean ${near}?`;
+    const help = suggestionOr(`it is one of ${values.join(', ')}`, wrong.text, values);
     throw new Complaint(`${what} is never ${JSON.stringify(wrong.text)}; ${help}`, wrong.node);
   }
 

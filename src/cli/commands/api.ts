@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { nearest } from '#foundation/domain/suggest.ts';
+import { suggestion } from '#foundation/domain/suggest.ts';
 import { OPERATIONS, operationNamed, type Operation } from '#service/operations.ts';
 import { EXIT, textOption, UsageError, valueOption, type Call, type Command } from '../command.ts';
 import { CONFIRM_OPTION, YES_OPTION } from '../confirm.ts';
@@ -48,12 +48,8 @@ function list({ io }: Call): number {
 function namedOperation(name: string): Operation {
   const found = operationNamed(name);
   if (found !== undefined) return found;
-  const meant = nearest(
-    name,
-    OPERATIONS.map((operation) => operation.name),
-  );
-  const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
-  throw new UsageError(`the service has no operation '${name}'${hint} \`opsd api\` lists them`);
+  const names = OPERATIONS.map((operation) => operation.name);
+  throw new UsageError(`the service has no operation '${name}'${suggestion(name, names)} \`opsd api\` lists them`);
 }
 
 /** Keys of one operation, for `opsd api OPERATION --help`. */

@@ -18,6 +18,18 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return longer.length === 1 ? longer[0] : undefined;
 }
 
+/** Returns `; did you mean NAME?`, or an empty text if no candidate is near. @param prefix text before the name: `--` */
+export function suggestion(word: string, candidates: Iterable<string>, prefix = ''): string {
+  const meant = nearest(word, candidates);
+  return meant === undefined ? '' : `; did you mean ${prefix}${meant}?`;
+}
+
+/** Returns `did you mean NAME?`, or another help if no candidate is near. */
+export function suggestionOr(help: string, word: string, candidates: Iterable<string>): string {
+  const meant = nearest(word, candidates);
+  return meant === undefined ? help : `did you mean ${meant}?`;
+}
+
 /** Minimum length of a word that may be the end of a longer one: `label` for `anyLabel`. */
 const SHORTEST_PART = 4;
 
