@@ -5,6 +5,7 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { createLogger, type Logger, type LogLevel } from '#foundation/platform/logger.ts';
 import { packageVersion } from '#foundation/platform/package-version.ts';
 import { systemRandom } from '#foundation/platform/random.ts';
+import { aborted } from '#foundation/platform/sleep.ts';
 import { textLog, type TextSink } from '#foundation/platform/text-log.ts';
 import type { CodeEntry } from '#operate/http/access.ts';
 import { SignInCode } from '#operate/http/sign-in-code.ts';
@@ -104,9 +105,4 @@ function logDestination({ log }: Config, run: DaemonRun, io: ProcessIo): { write
   const format = log.format ?? (io.stderr.isTTY === true ? 'text' : 'json');
   if (format === 'json') return { write: (line) => void sink.write(line) };
   return textLog(sink, { color: io.stderr.isTTY === true && (io.env['NO_COLOR'] ?? '') === '' });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

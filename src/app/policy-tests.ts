@@ -36,9 +36,7 @@ async function runFile(
   const loaded = loadPolicyTests(file, { env });
   if (!loaded.ok) return { file, problems: formatProblems(loaded.problems, { color: false }), tests: [] };
   const own = loaded.tests.filter(({ test }) => test.steps.some(({ run }) => run === policy));
-  const tests = [];
-  for (const one of own) tests.push(await runOne(one, loaded.policies));
-  return { file, tests };
+  return { file, tests: await Array.fromAsync(own, (one) => runOne(one, loaded.policies)) };
 }
 
 async function runOne({ test, line, stepLines }: Loaded['tests'][number], policies: Loaded['policies']) {

@@ -14,7 +14,7 @@ import {
   type NameSource,
   type OptionValues,
 } from './command.ts';
-import { isRecord } from '#foundation/domain/is-record.ts';
+import { recordsOf } from '#foundation/domain/is-record.ts';
 import { exchange } from './daemon-exchange.ts';
 import { findDaemon } from './daemon-option.ts';
 import { ALL_COMMANDS, namedCommand } from './help.ts';
@@ -93,6 +93,6 @@ async function namesOf(source: NameSource, context: Context & Pick<Call, 'values
   await using parts = new AsyncDisposableStack();
   const daemon = await findDaemon({ ...context, io: silent, parts, positionals: [] });
   const { path, list, field } = SOURCES[source];
-  const rows = (await exchange(daemon, { method: 'GET', path }))[list];
-  return (Array.isArray(rows) ? rows.filter(isRecord) : []).map((row) => String(row[field]));
+  const answer = await exchange(daemon, { method: 'GET', path });
+  return recordsOf(answer[list]).map((row) => String(row[field]));
 }

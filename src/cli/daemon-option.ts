@@ -1,5 +1,5 @@
 /** Choice of the running daemon: by its socket, by its configuration, or by its address. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import type { Config } from '#config/config.ts';
 import {
   CommandError,
@@ -16,6 +16,7 @@ import { ownCommand, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { clientCertificate, type ClientCertificate } from './client-certificate.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import type { DaemonCall } from './daemon-exchange.ts';
+import { readWhole } from './read-file.ts';
 
 export const SOCKET_OPTION: OptionSpec = valueOption(
   'PATH',
@@ -171,7 +172,7 @@ function basic(text: string, from: string): string {
 }
 
 function readSecret(file: string, what: string): string {
-  const text = readWhole(file).trim();
+  const text = readWhole(file).toString('utf8').trim();
   if (text === '') throw new CommandError(`${file} is empty; write ${what} into it`);
   return text;
 }
@@ -179,7 +180,7 @@ function readSecret(file: string, what: string): string {
 function tlsOf({ io, values }: Call): { readonly ca?: string; readonly client?: ClientCertificate } {
   const read = (option: string, variable: string) => {
     const file = textOption(values, option) ?? (io.env[variable] || undefined);
-    return file === undefined ? undefined : { file, text: readWhole(file) };
+    return file === undefined ? undefined : { file, text: readWhole(file).toString('utf8') };
   };
   const ca = read('ca-file', 'OPSD_CA_FILE')?.text;
   const cert = read('cert-file', 'OPSD_CERT_FILE');
@@ -190,14 +191,4 @@ function tlsOf({ io, values }: Call): { readonly ca?: string; readonly client?: 
   }
   if (cert !== key) throw new UsageError('a client certificate needs both --cert-file and --key-file');
   return trusted;
-}
-
-function readWhole(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`, {
-      cause: error,
-    });
-  }
 }

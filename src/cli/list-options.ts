@@ -57,6 +57,12 @@ export function limitOption(values: OptionValues): number {
   return integerOption(values, 'limit', { min: 1, max: MAX_LIMIT }) ?? STANDARD_LIMIT;
 }
 
+export function queueOption(values: OptionValues): 'workflow' | 'message' | undefined {
+  const queue = textOption(values, 'queue');
+  if (queue === undefined || queue === 'workflow' || queue === 'message') return queue;
+  throw new UsageError(`--queue must be workflow or message, not '${queue}'`);
+}
+
 /** @returns undefined without the option */
 export function integerOption(
   values: OptionValues,

@@ -87,7 +87,6 @@ async function shown<Row, Data>(
   const isIncomplete = isUnknown?.(data as Data) === true;
   const code = isIncomplete ? EXIT.findings : EXIT.ok;
   if (format === 'json' || format === 'yaml') return { text: await dataText(format, data), code };
-  const shownRows = rows.slice(0, limit);
   const hasMore = rows.length > limit || (typeof data['cursor'] === 'string' && data['cursor'] !== '');
   const isStopped = hasMore && rows.length < limit;
   const notes = [
@@ -98,18 +97,24 @@ async function shown<Row, Data>(
     ...(hasMore && !isStopped ? [`The first ${limit}; more with --limit.`] : []),
     note?.(data as Data),
   ].filter((text) => text !== undefined);
-  return { text: textOf(), note: notes.map((text) => `${printable(text)}\n`).join(''), code };
+  const at = typeof data['at'] === 'number' ? data['at'] : io.clock.now();
+  const text = rows.length === 0 ? '' : rowsText(io, format, rows.slice(0, limit), { columns, id, at });
+  return { text, note: notes.map((line) => `${printable(line)}\n`).join(''), code };
+}
 
-  function textOf(): string {
-    if (format === 'name') return shownRows.map((row) => `${printable(id(row))}\n`).join('');
-    if (rows.length === 0) return '';
-    const at = typeof data['at'] === 'number' ? data['at'] : io.clock.now();
-    const isWide = format === 'wide';
-    const { width } = textStyle(io);
-    return listTable(
-      columns.filter((column) => isWide || column.isWide !== true),
-      shownRows,
-      { at, ...(!isWide && width !== undefined && { width }) },
-    );
-  }
+/** Rows as ids, or as a table. Only the wide one has all columns, and is as wide as they need. */
+export function rowsText<Row>(
+  io: CliIo,
+  format: Exclude<ListFormat, 'json' | 'yaml'>,
+  rows: readonly Row[],
+  { columns, id, at }: Pick<Listing<Row>, 'columns' | 'id'> & { readonly at: number },
+): string {
+  if (format === 'name') return rows.map((row) => `${printable(id(row))}\n`).join('');
+  const isWide = format === 'wide';
+  const { width } = textStyle(io);
+  return listTable(
+    columns.filter((column) => isWide || column.isWide !== true),
+    rows,
+    { at, ...(!isWide && width !== undefined && { width }) },
+  );
 }

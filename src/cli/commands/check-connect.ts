@@ -36,12 +36,8 @@ export interface Attempt extends Tried {
   readonly clockAheadMs?: number;
 }
 
-export async function tryConnections(config: Config, io: CliIo): Promise<readonly Attempt[]> {
-  const tried: Attempt[] = [];
-  for (const account of config.accounts) {
-    for (const trial of trialsOf(account)) tried.push(await attempt(trial, io));
-  }
-  return tried;
+export function tryConnections({ accounts }: Config, io: CliIo): Promise<readonly Attempt[]> {
+  return Array.fromAsync(accounts.flatMap(trialsOf), (trial) => attempt(trial, io));
 }
 
 /** Trials of one account. An embedded service starts with the daemon, so it has none. */

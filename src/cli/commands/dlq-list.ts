@@ -1,6 +1,6 @@
 import { formatCount } from '#foundation/domain/counted.ts';
 import { formatAge } from '#foundation/domain/time-text.ts';
-import { textOption, UsageError, valueOption, type Command, type OptionValues } from '../command.ts';
+import { textOption, valueOption, type Command, type OptionValues } from '../command.ts';
 import type { DeadLetterList, DeadLetterView } from '#operate/contract/dead-letters.ts';
 import type { Query } from '../daemon-exchange.ts';
 import { runList } from '../list.ts';
@@ -9,6 +9,7 @@ import {
   filterOption,
   filtersOf,
   LIST_OPTIONS,
+  queueOption,
   SINCE_OPTION,
   timeOption,
   UNTIL_OPTION,
@@ -74,13 +75,9 @@ export const dlqListCommand: Command = {
 };
 
 function queryOf(values: OptionValues, now: number): Query {
-  const queue = textOption(values, 'queue');
-  if (queue !== undefined && queue !== 'workflow' && queue !== 'message') {
-    throw new UsageError(`--queue must be workflow or message, not '${queue}'`);
-  }
   return {
     ...filtersOf(values),
-    queue,
+    queue: queueOption(values),
     incident: textOption(values, 'incident'),
     account: textOption(values, 'account'),
     fromDate: timeOption(values, 'since', now),

@@ -3,7 +3,7 @@ import { CommandError, textOption, valueOption, type Call } from '../command.ts'
 import { CONFIRM_OPTION, neededReason, REASON_OPTION } from '../confirm.ts';
 import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
-import { bytesOf } from '../body-file.ts';
+import { bytesOf } from '../read-file.ts';
 import { ACCOUNT_OPTION } from '../list-options.ts';
 import { printable } from '../output.ts';
 

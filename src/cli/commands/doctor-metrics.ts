@@ -1,5 +1,5 @@
 /** Checks that the daemon's metrics can be scraped, and that a Prometheus does so. */
-import { isRecord } from '#foundation/domain/is-record.ts';
+import { isRecord, recordsOf } from '#foundation/domain/is-record.ts';
 import { formatCount } from '#foundation/domain/counted.ts';
 import type { Config } from '#config/config.ts';
 import type { CliIo } from '../command.ts';
@@ -53,10 +53,10 @@ export async function checkPrometheus(url: string, config: Config | undefined, i
   if (typeof found === 'string') {
     return [{ ...about, ...finding(found, 'check that --prometheus is the base URL of a Prometheus') }];
   }
-  const results = rowsOf(found, 'result').map(({ metric }) => (isRecord(metric) ? String(metric['instance']) : ''));
+  const results = recordsOf(found['result']).map(({ metric }) => (isRecord(metric) ? String(metric['instance']) : ''));
   if (results.length > 0) return [{ ...about, ...ok(`scrapes opsd at ${results.join(', ')}`) }];
   const targets = dataOf(await reach(`${base}/api/v1/targets?state=active`, 'GET', io));
-  const down = (typeof targets === 'string' ? [] : rowsOf(targets, 'activeTargets')).find(
+  const down = (typeof targets === 'string' ? [] : recordsOf(targets['activeTargets'])).find(
     ({ scrapeUrl, health }) => health === 'down' && URL.parse(String(scrapeUrl))?.port === String(port),
   );
   if (down === undefined) return [{ ...about, ...finding('no target is an opsd that is up', fix) }];
@@ -74,9 +74,4 @@ function dataOf(reached: Reached): Readonly<Record<string, unknown>> | string {
     // It is not a Prometheus.
   }
   return `responds ${reached.status}, and not as a Prometheus`;
-}
-
-function rowsOf(data: Readonly<Record<string, unknown>>, list: string): readonly Readonly<Record<string, unknown>>[] {
-  const rows = data[list];
-  return Array.isArray(rows) ? rows.filter(isRecord) : [];
 }

@@ -12,15 +12,12 @@ import { findHeaderPrefix, isOfAddress, tryProducts } from './wire-discovery.ts'
 const CLOCK_LIMIT_MS = 5_000;
 
 export async function checkService({ accounts }: Config, io: CliIo): Promise<readonly Check[]> {
-  const checks: Check[] = [];
-  for (const account of accounts) checks.push(...(await checkAccount(account, io)));
-  return checks;
+  return (await Array.fromAsync(accounts, (account) => checkAccount(account, io))).flat();
 }
 
 async function checkAccount(account: Account, io: CliIo): Promise<readonly Check[]> {
   const subject = account.name;
-  const attempts: Attempt[] = [];
-  for (const trial of trialsOf(account)) attempts.push(await attempt(trial, io));
+  const attempts = await Array.fromAsync(trialsOf(account), (trial) => attempt(trial, io));
   if (attempts.length === 0) {
     return [{ check: 'service', subject, ...skippedCheck('the embedded service starts with the daemon') }];
   }

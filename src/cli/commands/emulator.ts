@@ -9,6 +9,7 @@ import {
   type OptionValues,
 } from '../command.ts';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
+import { aborted } from '#foundation/platform/sleep.ts';
 import { servesPages } from '#emulator/emulator-options.ts';
 import type { PlanName } from '#emulator/state/account.ts';
 import type { SeedFile } from '../seed-file.ts';
@@ -182,11 +183,4 @@ function parseSigningKeys(values: OptionValues): { readonly current?: string; re
   if (current === '') throw new UsageError('--signing-key must not be empty');
   if (next === '') throw new UsageError('--next-signing-key must not be empty');
   return { ...(current !== undefined && { current }), ...(next !== undefined && { next }) };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

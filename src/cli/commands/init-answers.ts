@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { CommandError, textOption, UsageError, type Call, type CliIo } from '../command.ts';
-import { draftAccount } from './init-draft.ts';
+import { draftAccount, type AccountDraft } from './init-draft.ts';
 
 /** Secret with its source. */
 export interface GivenSecret {
@@ -12,18 +12,7 @@ export interface GivenSecret {
   readonly file?: string;
 }
 
-export interface InitAnswers {
-  readonly account: string;
-  readonly messageApi?: { readonly url: string; readonly token: GivenSecret };
-  readonly managementApi?: {
-    readonly url: string;
-    readonly accountId: string;
-    readonly username: string;
-    readonly password: GivenSecret;
-  };
-  readonly headerPrefix?: string;
-  readonly product?: string;
-}
+export type InitAnswers = AccountDraft<GivenSecret>;
 
 const MANAGEMENT = ['account-id', 'username', 'password-file'] as const;
 

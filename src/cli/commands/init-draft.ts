@@ -10,18 +10,21 @@ export interface DraftSecret {
   readonly file?: string;
 }
 
-export interface Draft {
+/** Names, addresses and credentials of an account. */
+export interface AccountDraft<Secret> {
   readonly account: string;
-  readonly messageApi?: { readonly url: string; readonly token: DraftSecret };
+  readonly messageApi?: { readonly url: string; readonly token: Secret };
   readonly managementApi?: {
     readonly url: string;
     readonly accountId: string;
     readonly username: string;
-    readonly password: DraftSecret;
+    readonly password: Secret;
   };
   readonly headerPrefix?: string;
   readonly product?: string;
 }
+
+export type Draft = AccountDraft<DraftSecret>;
 
 /** Paths of secrets as the configuration names them. */
 export interface SecretPaths {

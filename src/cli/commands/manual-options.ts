@@ -1,9 +1,16 @@
 /** Options of the commands that make manual plans, and the selection that they state. */
 import type { ManualAction, Selection } from '#foundation/domain/selection.ts';
-import { textOption, UsageError, valueOption, type Call, type OptionSpec, type OptionValues } from '../command.ts';
+import { textOption, UsageError, valueOption, type Call, type OptionSpec } from '../command.ts';
 import { REASON_OPTION, YES_OPTION } from '../confirm.ts';
 import { DAEMON_OPTIONS } from '../daemon-option.ts';
-import { ACCOUNT_OPTION, filterOption, filtersOf, periodOption, type FilterOption } from '../list-options.ts';
+import {
+  ACCOUNT_OPTION,
+  filterOption,
+  filtersOf,
+  periodOption,
+  queueOption,
+  type FilterOption,
+} from '../list-options.ts';
 import { OUTPUT_OPTION } from '../output.ts';
 
 const RUN_FILTER_OPTIONS = {
@@ -79,7 +86,7 @@ export function selectionOf(call: Call, action: ManualAction): Selection {
   const { values, positionals, io } = call;
   const account = textOption(values, 'account');
   const { fromDate, toDate } = periodOption(values, io.clock.now());
-  const queue = queueOf(values);
+  const queue = queueOption(values);
   const { responseStatus: texts, ...filters } = filtersOf(values);
   return {
     action,
@@ -97,12 +104,6 @@ function statusOf(text: string): number {
   const status = Number(text);
   if (/^\d{3}$/.test(text)) return status;
   throw new UsageError(`--response-status must be a status such as 503, not '${text}'`);
-}
-
-function queueOf(values: OptionValues): 'workflow' | 'message' | undefined {
-  const queue = textOption(values, 'queue');
-  if (queue === undefined || queue === 'workflow' || queue === 'message') return queue;
-  throw new UsageError(`--queue must be workflow or message, not '${queue}'`);
 }
 
 const RUNS_ONLY: readonly FilterOption[] = ['workflow-url', 'workflow-run-id', 'failure-function-state'];
@@ -124,7 +125,7 @@ export function deleteActionOf({ values, positionals }: Call): 'delete' | 'delet
       `--${runs} is a filter of workflow runs and --${messages} one of messages; use only one of them`,
     );
   }
-  const queue = queueOf(values) ?? (runs && 'workflow') ?? (messages && 'message');
+  const queue = queueOption(values) ?? (runs && 'workflow') ?? (messages && 'message');
   if (queue === 'workflow') return 'delete';
   const prune = `for messages with it, use opsd dlq prune --${pruned}`;
   if (queue === 'message') {

@@ -3,7 +3,7 @@ import { readValues } from '#service/operation-values.ts';
 import type { Operation } from '#service/operations.ts';
 import { checkSelection } from '#service/request.ts';
 import { InvalidRequestError } from '#service/service-error.ts';
-import { bytesOf } from '../body-file.ts';
+import { bytesOf } from '../read-file.ts';
 import { CommandError, EXIT, textOption, UsageError, type Call } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { exchangeText, rejected, DaemonRejection, type DaemonCall } from '../daemon-exchange.ts';

@@ -1,8 +1,9 @@
 /** Views of responses of the service. Each takes any response, because the service may change. */
-import { isRecord } from '#foundation/domain/is-record.ts';
-import { nearest } from '#foundation/domain/suggest.ts';
+import { isRecord, recordsOf } from '#foundation/domain/is-record.ts';
+import { suggestion } from '#foundation/domain/suggest.ts';
 import { CommandError, type Call } from '../command.ts';
-import { LIST_FORMATS, printable, textStyle } from '../output.ts';
+import { rowsText } from '../list.ts';
+import { LIST_FORMATS, printable } from '../output.ts';
 import { listTable, type Column } from '#operate/show/text-table.ts';
 import { answerTable } from './api-table.ts';
 import type { AnswerView } from './operation-call.ts';
@@ -26,17 +27,17 @@ const FIELD_COLUMNS: readonly Column<readonly [string, unknown]>[] = [
 export const URL_GROUPS = listView<Row>(
   [
     { title: 'NAME', text: ({ name }) => cell(name), isWhole: true },
-    { title: 'ENDPOINTS', text: (group) => String(rowsOf(group['endpoints']).length), align: 'right' },
+    { title: 'ENDPOINTS', text: (group) => String(recordsOf(group['endpoints']).length), align: 'right' },
     {
       title: 'URLS',
       text: (group) =>
-        rowsOf(group['endpoints'])
+        recordsOf(group['endpoints'])
           .map(({ url }) => cell(url))
           .join(' '),
       isWide: true,
     },
   ],
-  { id: 'name', rows: rowsOf },
+  { id: 'name', rows: recordsOf },
 );
 
 /** One group of the list, by the first operand. */
@@ -46,17 +47,14 @@ export const URL_GROUP: AnswerView = {
       { title: 'ENDPOINT', text: ({ name }) => (name === undefined || name === '' ? '–' : cell(name)), isWhole: true },
       { title: 'URL', text: ({ url }) => cell(url), isWhole: true },
     ],
-    { id: 'url', rows: (group) => rowsOf(isRecord(group) ? group['endpoints'] : undefined) },
+    { id: 'url', rows: (group) => recordsOf(isRecord(group) ? group['endpoints'] : undefined) },
   ),
   select(answer, { positionals: [wanted = ''] }) {
-    const groups = rowsOf(answer);
+    const groups = recordsOf(answer);
     const found = groups.find(({ name }) => name === wanted);
     if (found !== undefined) return found;
-    const meant = nearest(
-      wanted,
-      groups.map(({ name }) => String(name)),
-    );
-    const hint = meant === undefined ? '' : `; did you mean ${printable(meant)}?`;
+    const names = groups.map(({ name }) => String(name));
+    const hint = printable(suggestion(wanted, names));
     throw new CommandError(`the account has no URL Group ${printable(wanted)}${hint}`);
   },
 };
@@ -87,10 +85,10 @@ const STATISTICS_COLUMNS: readonly Column<Statistic>[] = [
 function statisticsOf(answer: Row, now: number): readonly Statistic[] {
   return Object.entries(answer).flatMap(([name, value]): Statistic[] => {
     if (typeof value === 'number') return [{ name, latest: value }];
-    const rows = rowsOf(value);
+    const rows = recordsOf(value);
     const series = rows.filter(({ data_points: points }) => Array.isArray(points));
     if (series.length > 0) {
-      return series.map(({ id, data_points: points }) => seriesOf(`${name} ${cell(id)}`, rowsOf(points), now));
+      return series.map(({ id, data_points: points }) => seriesOf(`${name} ${cell(id)}`, recordsOf(points), now));
     }
     return rows.length === 0 ? [] : [seriesOf(name, rows, now)];
   });
@@ -124,20 +122,10 @@ function listView<T extends Row>(
     formats: LIST_FORMATS,
     text(answer, format, { io }: Call) {
       const all = rows(answer) as readonly T[];
-      if (format === 'name') return all.map((row) => `${printable(cell(row[id]))}\n`).join('');
-      if (all.length === 0) return 'The list is empty.\n';
-      const { width } = textStyle(io);
-      return listTable(
-        columns.filter(({ isWide }) => format === 'wide' || isWide !== true),
-        all,
-        { at: io.clock.now(), ...(format === 'table' && width !== undefined && { width }) },
-      );
+      if (all.length === 0 && format !== 'name') return 'The list is empty.\n';
+      return rowsText(io, format, all, { columns, id: (row) => cell(row[id]), at: io.clock.now() });
     },
   };
-}
-
-function rowsOf(value: unknown): readonly Row[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
 function cell(value: unknown): string {

@@ -38,11 +38,10 @@ export const planCommand = daemonCommand({
       for (const { name } of policies) names.add(name);
     }
     // Sequential: each plan reads the service, within the same request limits.
-    const plans: Plan[] = [];
-    for (const name of names) {
+    const plans = await Array.fromAsync(names, (name) => {
       const body = { policy: name, ...options };
-      plans.push(await request(daemon, 'POST /api/v1/plan', { body }, ...PLAN_FIELDS));
-    }
+      return request(daemon, 'POST /api/v1/plan', { body }, ...PLAN_FIELDS);
+    });
     return {
       data: { plans },
       ...(plans.length === 0
@@ -67,14 +66,13 @@ const EXIT_OF_STATE: Readonly<Record<Plan['state'], number>> = {
 
 /** Limits to overrule. Three options state it, since it defeats guards: once, what, and why. */
 function overruleOf({ values, positionals }: Call): Pick<PlanRequest, 'overrule'> {
-  const given = values['set'];
-  const texts = Array.isArray(given) ? given : [];
+  const isSet = values['set'] !== undefined;
   const reason = textOption(values, 'reason')?.trim() ?? '';
   if (values['once'] !== true) {
-    if (texts.length > 0 || reason !== '') throw new UsageError('--set and --reason overrule limits; they need --once');
+    if (isSet || reason !== '') throw new UsageError('--set and --reason overrule limits; they need --once');
     return {};
   }
-  if (texts.length === 0) throw new UsageError('--once requires --set LIMIT=VALUE');
+  if (!isSet) throw new UsageError('--once requires --set LIMIT=VALUE');
   if (reason === '') throw new UsageError('--once requires --reason TEXT');
   if (positionals.length !== 1) throw new UsageError('--once requires exactly one policy');
   return { overrule: { settings: settingsOf(values), reason } };

@@ -81,10 +81,9 @@ async function readAccount({ io, values }: Call, daemon: DaemonCall, max: number
   const watched = new Set(keys.map(({ flowControlKey }) => flowControlKey));
   const used = [...rows, ...failedRuns].flatMap(({ flowControlKey }) => flowControlKey ?? []);
   const others = [...new Set(used)].filter((key) => !watched.has(key)).slice(0, Math.max(0, MOST_KEYS - keys.length));
-  const read: Recorded['flowControlKeys'][number][] = [];
-  for (const flowControlKey of others) {
-    read.push(await operation(daemon, 'get-flow-control', { account, flowControlKey }));
-  }
+  const read = await Array.fromAsync(others, (flowControlKey) =>
+    operation<Recorded['flowControlKeys'][number]>(daemon, 'get-flow-control', { account, flowControlKey }),
+  );
   const urlGroups = await operation<Recorded['urlGroups']>(daemon, 'list-url-groups', { account });
   return {
     at: data['at'] as number,

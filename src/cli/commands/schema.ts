@@ -16,18 +16,14 @@ export const schemaCommand: Command = {
     const [one, other] = ['api', 'test', 'seed'].filter((name) => values[name] === true);
     if (other !== undefined)
       throw new UsageError(`--${one} and --${other} print different documents; remove one of them`);
-    if (one === 'seed') {
-      const { seedJsonSchema } = await import('#emulator/control/seed-body.ts');
-      writeDocument(io, seedJsonSchema());
-      return EXIT.ok;
-    }
-    if (one === 'api') {
-      const { apiDocument } = await import('#operate/contract/document.ts');
-      writeDocument(io, apiDocument(packageVersion()));
-      return EXIT.ok;
-    }
-    const { configJsonSchema, policyTestJsonSchema } = await import('#config/json-schema.ts');
-    writeDocument(io, one === 'test' ? policyTestJsonSchema() : configJsonSchema());
+    writeDocument(io, await documentOf(one));
     return EXIT.ok;
   },
 };
+
+async function documentOf(option: string | undefined): Promise<object> {
+  if (option === 'seed') return (await import('#emulator/control/seed-body.ts')).seedJsonSchema();
+  if (option === 'api') return (await import('#operate/contract/document.ts')).apiDocument(packageVersion());
+  const { configJsonSchema, policyTestJsonSchema } = await import('#config/json-schema.ts');
+  return option === 'test' ? policyTestJsonSchema() : configJsonSchema();
+}

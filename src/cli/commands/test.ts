@@ -52,11 +52,10 @@ async function runFile(file: string, io: CliIo): Promise<FileResult> {
     io.stderr.write(`${formatProblems(loaded.problems, { color: usesColor(io.stderr, io.env) })}\n`);
     return { file, ok: false, tests: [], problems: loaded.problems };
   }
-  const tests: TestResult[] = [];
-  for (const one of loaded.tests) {
+  const tests = await Array.fromAsync(loaded.tests, (one) => {
     io.signal.throwIfAborted();
-    tests.push(await runOne(one, loaded.policies));
-  }
+    return runOne(one, loaded.policies);
+  });
   return { file, ok: tests.every((test) => test.ok), tests };
 }
 

@@ -16,6 +16,12 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
   });
 }
 
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
 /**
  * Runs `work` with a signal that is aborted by `parent`, or after `ms` with a `TimeoutError`. The caller sees the
  * rejection of `work`. Work that ignores its signal is not abandoned.

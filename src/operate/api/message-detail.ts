@@ -188,8 +188,7 @@ class Lookup {
     if (all.flat().some(({ state }) => state === undefined)) {
       unknown.push('The log’s entries have no state: show a message by its id for its attempts.');
     }
-    const messages: MessageView[] = [];
-    for (const entries of all.slice(0, MOST_MESSAGES)) messages.push(await this.#messageOf(entries));
+    const messages = await Array.fromAsync(all.slice(0, MOST_MESSAGES), (entries) => this.#messageOf(entries));
     return { messages, unknown, isCut: isCut || all.length > MOST_MESSAGES || undefined };
   }
 
