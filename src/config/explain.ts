@@ -4,12 +4,7 @@ import { redact } from '#foundation/domain/redact.ts';
 import { defaultOf, keysOf, unwrap } from './schema-walk.ts';
 import { isSecretPath } from './secret-keys.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
-import type { Place } from './yaml-place.ts';
-
-export interface FaultText {
-  readonly message: string;
-  readonly help?: string;
-}
+import type { Place, Words } from './yaml-place.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -24,7 +19,7 @@ interface Given {
  * Explains a fault. Messages of the rooms begin with a lower-case letter: the expectation or fault, and the fix after a
  * semicolon. Messages of the schema library begin with a capital and are replaced.
  */
-export function explainIssue(given: Given): FaultText {
+export function explainIssue(given: Given): Words {
   const { issue, place, schema } = given;
   if (place === undefined && issue.code !== 'custom') {
     const about =

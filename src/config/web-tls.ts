@@ -101,6 +101,9 @@ function verifies(clientAuth: ClientAuth): boolean {
   return clientAuth === 'VerifyClientCertIfGiven' || clientAuth === 'RequireAndVerifyClientCert';
 }
 
+const VERIFY = 'write client_auth_type: RequireAndVerifyClientCert';
+const NOT_REQUESTED = ['no effect: without client_auth_type, no certificate is requested', VERIFY] as const;
+
 /** Checks client settings that would admit more or fewer clients than intended. */
 function checkClients(
   section: Section,
@@ -109,11 +112,7 @@ function checkClients(
   const caKey = (section.client_ca_file ?? '') === '' ? 'client_ca' : 'client_ca_file';
   const hasCa = (section[caKey] ?? '') !== '';
   if (hasCa && clientAuth === 'NoClientCert') {
-    material.fault(
-      caKey,
-      'no effect: without client_auth_type, no certificate is requested',
-      'write client_auth_type: RequireAndVerifyClientCert',
-    );
+    material.fault(caKey, ...NOT_REQUESTED);
   }
   if (verifies(clientAuth) && !hasCa) {
     const message = `${clientAuth} without authorities: a certificate of any authority would be valid`;
@@ -122,14 +121,10 @@ function checkClients(
   const sans = section.client_allowed_sans;
   if (sans === null || sans === undefined) return;
   if (clientAuth === 'NoClientCert') {
-    material.fault(
-      'client_allowed_sans',
-      'no effect: without client_auth_type, no certificate is requested',
-      'write client_auth_type: RequireAndVerifyClientCert',
-    );
+    material.fault('client_allowed_sans', ...NOT_REQUESTED);
   } else if (!verifies(clientAuth)) {
     const message = `${clientAuth} does not verify certificates: anyone can create one with such a name`;
-    material.fault('client_allowed_sans', message, 'write client_auth_type: RequireAndVerifyClientCert', 'warning');
+    material.fault('client_allowed_sans', message, VERIFY, 'warning');
   } else if (sans.length === 0) {
     material.fault(
       'client_allowed_sans',

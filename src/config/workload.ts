@@ -119,15 +119,8 @@ function each(readings: number, things: number, bytes: number): Calls {
 }
 
 const CALLS: { readonly [N in CollectorName]: (account: Account, runs: number, traffic: Traffic) => Calls } = {
-  logs(
-    {
-      collectors: {
-        logs: { sweep },
-      },
-    },
-    runs,
-    { messagesPerDay },
-  ) {
+  logs({ collectors }, runs, { messagesPerDay }) {
+    const { sweep } = collectors.logs;
     const entries = messagesPerDay * ASSUMED.entriesPerMessage;
     const first = listings(runs, entries / runs, ASSUMED.entryBytes);
     // Late entries are found by reading everything again several times.
