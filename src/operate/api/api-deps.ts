@@ -26,8 +26,10 @@ import type { Route, RouteContext } from '../http/route.ts';
 import type { Performed } from '../operations/perform.ts';
 import type { AskedOperation } from '../operations/ports.ts';
 import type { ReadingPorts } from './reading-ports.ts';
+import type { reload } from '../contract/control.ts';
 import type { DeployReport, ReportedDeploys } from '../contract/deploys.ts';
-import type { AccountLease, ApiUsage, LabelView } from '../contract/status.ts';
+import type { AnswerOf } from '../contract/route.ts';
+import type { AccountLease, AccountView, ApiUsage, LabelView } from '../contract/status.ts';
 
 /** Parts of the ledger that the API shows. */
 export interface LedgerReader
@@ -95,12 +97,7 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
   deploy(report: DeployReport, by: string): Promise<ReportedDeploys['deploys']>;
   /** Loads the configuration again; absent if it has no file. */
   reload?(by: string): Promise<ReloadOutcome>;
-  readonly accounts: readonly {
-    readonly name: string;
-    readonly messageApiUrl?: string;
-    readonly managementApiUrl?: string;
-    readonly dlqRetentionMs?: number;
-  }[];
+  readonly accounts: readonly Omit<AccountView, 'usage' | 'lease'>[];
   /** Brand prefix of the service's own headers; default: `Svc`. */
   headerPrefix?(account: string): string | undefined;
   /** This process among those that share the store; absent if none can. */
@@ -132,14 +129,7 @@ export type ApiContext = RouteContext<ApiDeps>;
 
 /** Result of a reload. With `changed`, the daemon soon runs with the new configuration. */
 export type ReloadOutcome =
-  | {
-      readonly ok: true;
-      readonly changed: boolean;
-      /** True if only web configuration files changed; these apply at once. */
-      readonly webConfig: boolean;
-      /** Hash of the valid configuration. */
-      readonly hash: string;
-    }
+  | ({ readonly ok: true } & AnswerOf<typeof reload>)
   | { readonly ok: false; /** What is wrong, with file, line and column. */ readonly message: string };
 
 /** Commands to the store. */

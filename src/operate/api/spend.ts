@@ -84,11 +84,7 @@ const LEAST_BAND_DAYS = 3;
 
 function monthSeries(
   days: readonly SpendDay[],
-  {
-    at,
-    monthUsd,
-    paceUsd,
-  }: { readonly at: number; readonly monthUsd?: number | undefined; readonly paceUsd?: number | undefined },
+  { at, monthUsd, paceUsd }: Pick<AccountSpend, 'monthUsd' | 'paceUsd'> & { readonly at: number },
 ): AccountSpend['month'] {
   if (monthUsd === undefined) return undefined;
   const from = startOfMonth(monthOf(at));

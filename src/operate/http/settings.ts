@@ -128,12 +128,7 @@ const callbackHook = () =>
         4_194_304,
       ),
     })
-    .check(
-      crossCheck((value, context) => {
-        oneSecret('token')(value, context);
-        oneSecret('signingKeys', 'optional')(value, context);
-      }),
-    );
+    .check(crossCheck(oneSecret('token')), crossCheck(oneSecret('signingKeys', 'optional')));
 
 const deployHook = () =>
   z

@@ -4,6 +4,7 @@
  * sends them. A resolved condition is sent until Alertmanager accepts it, also after a restart.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
+import { sleep } from '#foundation/platform/sleep.ts';
 import type { NotificationBook } from './notification-book.ts';
 import type { KeptNotification } from './notification-store.ts';
 import { deliver } from './receiver.ts';
@@ -31,7 +32,7 @@ export async function sendToAlertmanager(options: AlertmanagerOptions): Promise<
     const result =
       alerts.length === 0 ? undefined : await deliver(receiver, alerts, { ...options, path: '/api/v2/alerts' });
     if (result?.kind === 'later') {
-      await bell.pause(Math.max(Math.min(waitMs, resendMs), result.afterMs ?? 0), signal);
+      await sleep(clock, Math.max(Math.min(waitMs, resendMs), result.afterMs ?? 0), signal);
       waitMs *= 2;
       continue;
     }

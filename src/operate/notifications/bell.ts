@@ -31,12 +31,4 @@ export class Bell {
     }
     this.#isRung = false;
   }
-
-  /**
-   * Waits for the whole time, regardless of rings: a failed delivery is not retried sooner because of new
-   * notifications.
-   */
-  async pause(ms: number, signal: AbortSignal): Promise<void> {
-    await sleep(this.#clock, ms, signal);
-  }
 }

@@ -9,6 +9,7 @@ import type { EventBus } from '#foundation/events/events.ts';
 import { clientOf } from '#foundation/platform/client-pair.ts';
 import { createHttpPost } from '#foundation/platform/http-post.ts';
 import { Secret } from '#foundation/platform/secret.ts';
+import { sleep } from '#foundation/platform/sleep.ts';
 import { sendToAlertmanager } from './alertmanager.ts';
 import { NotificationBook } from './notification-book.ts';
 import type { NotificationStore, StoredNotifications } from './notification-store.ts';
@@ -90,7 +91,7 @@ export function createNotifier({ settings, store, stored, unsaved, clock, events
   const saveAgain = async (bell: Bell): Promise<never> => {
     for (;;) {
       await bell.wait(LONGEST_WAIT_MS, stop.signal);
-      await bell.pause(SAVE_AGAIN_MS, stop.signal);
+      await sleep(clock, SAVE_AGAIN_MS, stop.signal);
       await book.save();
     }
   };

@@ -48,13 +48,7 @@ const webhookSettings = z
     urlFile: secretFile('the URL of the webhook'),
     ...access,
   })
-  .check(
-    crossCheck((value, context) => {
-      oneSecret('url')(value, context);
-      oneSecret('token', 'optional')(value, context);
-      wholeClientPair(value, context);
-    }),
-  );
+  .check(crossCheck(oneSecret('url')), crossCheck(oneSecret('token', 'optional')), crossCheck(wholeClientPair));
 
 export const notificationSettings = z.strictObject({
   webhook: optional(
@@ -77,12 +71,7 @@ export const notificationSettings = z.strictObject({
           '1m',
         ),
       })
-      .check(
-        crossCheck((value, context) => {
-          oneSecret('token', 'optional')(value, context);
-          wholeClientPair(value, context);
-        }),
-      ),
+      .check(crossCheck(oneSecret('token', 'optional')), crossCheck(wholeClientPair)),
   ),
   infoAfter: defaulted(
     'Time after which a condition of severity info is reported. Other severities are reported at once.',

@@ -5,6 +5,7 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { HttpPost } from '#foundation/platform/http-post.ts';
+import { sleep } from '#foundation/platform/sleep.ts';
 import { Bell } from './bell.ts';
 import type { NotificationBook } from './notification-book.ts';
 import type { KeptNotification } from './notification-store.ts';
@@ -42,7 +43,8 @@ export async function sendToWebhook(options: SenderOptions): Promise<never> {
     const isTooOld = clock.now() - queued.kept.notification.at > MAX_AGE_MS;
     const result = isTooOld ? undefined : await deliver(receiver, webhookMessage(queued.kept), options);
     if (result?.kind === 'later') {
-      await bell.pause(Math.max(waitMs, result.afterMs ?? 0), signal);
+      // Not ended by the bell: a failed delivery is not retried sooner because of new notifications.
+      await sleep(clock, Math.max(waitMs, result.afterMs ?? 0), signal);
       waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
       continue;
     }
