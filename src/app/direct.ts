@@ -14,17 +14,16 @@ import type { StartDaemon } from './options.ts';
 
 const LOOK_EVERY_MS = 20;
 
-export interface DirectRun extends DirectNeeds {
-  readonly config: Config;
-}
-
 /**
  * Starts the daemon, and waits for the first run of its collectors.
  *
  * @throws {Error} if the command writes and another daemon has the store
  */
-export async function startDirect(run: DirectRun, io: ProcessIo, start: StartDaemon): Promise<DirectDaemon> {
-  const { config, writes, collectors } = run;
+export async function startDirect(
+  { config, writes, collectors }: DirectNeeds & { readonly config: Config },
+  io: ProcessIo,
+  start: StartDaemon,
+): Promise<DirectDaemon> {
   await using parts = new AsyncDisposableStack();
   const folder = parts.adopt(mkdtempSync(join(tmpdir(), 'opsd-')), (path) => rmSync(path, { recursive: true }));
   const daemon = parts.use(

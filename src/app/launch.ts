@@ -1,6 +1,6 @@
 /** Common part of `run` and `demo`: a daemon from its start to its clean stop. */
 import type { Config } from '#config/config.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
+import type { CliIo } from '#cli/command.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { createLogger, type Logger, type LogLevel } from '#foundation/platform/logger.ts';
 import { packageVersion } from '#foundation/platform/package-version.ts';
@@ -12,12 +12,8 @@ import { SignInCode } from '#operate/http/sign-in-code.ts';
 import type { CurrentSpan, Daemon, DaemonOptions, StartDaemon } from './options.ts';
 
 /** Process environment of the daemon. */
-export interface ProcessIo {
+export interface ProcessIo extends Pick<CliIo, 'env' | 'signal' | 'clock'> {
   readonly stderr: TextSink & { readonly isTTY?: boolean };
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborted by the first SIGINT or SIGTERM. */
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
 }
 
 export interface DaemonRun extends Pick<DaemonOptions, 'settleMs' | 'pace' | 'tour'> {

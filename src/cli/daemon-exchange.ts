@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import http, { type ClientRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { LOCAL_USER_HEADER } from '#foundation/platform/socket-path.ts';
 import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import { mayBeRejection, rejectionHelp, type ClientCertificate } from './client-certificate.ts';
 import { CommandError } from './command.ts';
 import { printable } from './output.ts';
@@ -85,10 +86,8 @@ export function rejected(call: DaemonCall, answer: Pick<TextAnswer, 'status' | '
 }
 
 function recordOf(call: DaemonCall, { text }: Pick<TextAnswer, 'text'>): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = withOwnCommands(JSON.parse(text) as unknown, call.command);
-  } catch {
+  const value = withOwnCommands(jsonOf(text), call.command);
+  if (value === undefined) {
     throw new CommandError(`the program on ${daemonPlace(call)} is not opsd: its response is not JSON`);
   }
   if (!isRecord(value)) throw new CommandError(`the program on ${daemonPlace(call)} is not opsd`);

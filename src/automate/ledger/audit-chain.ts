@@ -1,6 +1,7 @@
 /** Records of the audit log as lines, each chained to the previous one by its hash. */
 import { createHash } from 'node:crypto';
 import { redact } from '#foundation/domain/redact.ts';
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import type { AuditEntry, AuditHead, AuditRecord, AuditValue } from './audit-log.ts';
 
 /** Longest text in a record: reasons are written by people. */
@@ -29,12 +30,8 @@ export function sealRecord(
 
 /** @returns the record, or the error in the line itself */
 export function parseAuditRecord(line: string): AuditRecord | string {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return 'it is not JSON';
-  }
+  const value = jsonOf(line);
+  if (value === undefined) return 'it is not JSON';
   if (!isRecord(value)) return 'it is not a record of an audit log';
   const { hash, ...body } = value;
   if (sha256(canonical(body)) !== hash)

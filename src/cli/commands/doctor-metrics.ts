@@ -1,6 +1,7 @@
 /** Checks that the daemon's metrics can be scraped, and that a Prometheus does so. */
 import { isRecord, recordsOf } from '#foundation/domain/is-record.ts';
 import { formatCount } from '#foundation/domain/counted.ts';
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import type { Config } from '#config/config.ts';
 import type { CliIo } from '../command.ts';
 import { exchangeText } from '../daemon-exchange.ts';
@@ -67,11 +68,7 @@ export async function checkPrometheus(url: string, config: Config | undefined, i
 /** Field `data` of a response of Prometheus, or the reason why there is none. */
 function dataOf(reached: Reached): Readonly<Record<string, unknown>> | string {
   if ('error' in reached) return `does not respond: ${reached.error}`;
-  try {
-    const answer: unknown = JSON.parse(reached.text);
-    if (isRecord(answer) && isRecord(answer['data'])) return answer['data'];
-  } catch {
-    // It is not a Prometheus.
-  }
+  const answer = jsonOf(reached.text);
+  if (isRecord(answer) && isRecord(answer['data'])) return answer['data'];
   return `responds ${reached.status}, and not as a Prometheus`;
 }

@@ -1,4 +1,5 @@
 /** Sends one operation of the service through the daemon: shows a write, asks for it, and shows the response. */
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import { readValues } from '#service/operation-values.ts';
 import type { Operation } from '#service/operations.ts';
 import { checkSelection } from '#service/request.ts';
@@ -125,10 +126,8 @@ async function show(
     if (io.stdout.isTTY === true && !text.endsWith('\n')) io.stdout.write('\n');
     return;
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
+  const value = jsonOf(text);
+  if (value === undefined) {
     io.stdout.write(text.trim() === '' ? '' : `${printable(text.trim())}\n`);
     return;
   }

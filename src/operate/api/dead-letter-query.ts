@@ -9,6 +9,7 @@ import { DEAD_LETTER_QUEUES, type DeadLetterQueue } from '#foundation/domain/inc
 import { failureCause, type FailureCause } from '#foundation/domain/reason.ts';
 import { statusFilter, urlFilter } from '#foundation/domain/typed-filters.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import {
   DEAD_LETTER_FILTERS,
   type DeadLetterFilter,
@@ -199,18 +200,14 @@ function cursorAt(row: FoundDeadLetter): string {
 
 function cursorOf(text: string | undefined): Position | undefined {
   if (text === undefined) return undefined;
-  try {
-    const position = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown;
-    if (
-      Array.isArray(position) &&
-      typeof position[0] === 'number' &&
-      position.length === 4 &&
-      position.slice(1).every((part) => typeof part === 'string')
-    ) {
-      return position as unknown as Position;
-    }
-  } catch {
-    // The same error.
+  const position = jsonOf(Buffer.from(text, 'base64url').toString('utf8'));
+  if (
+    Array.isArray(position) &&
+    typeof position[0] === 'number' &&
+    position.length === 4 &&
+    position.slice(1).every((part) => typeof part === 'string')
+  ) {
+    return position as unknown as Position;
   }
   throw new HttpError(400, 'bad_request', 'cursor must be the cursor of the previous page.');
 }

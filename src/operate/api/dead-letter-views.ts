@@ -2,6 +2,7 @@
 import { incidentReason } from '#foundation/domain/incident-reason.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
 import { redact, redactData } from '#foundation/domain/redact.ts';
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import type { KeptBodies } from '#automate/ledger/kept-bodies.ts';
 import type {
   DeadLetterList,
@@ -131,15 +132,6 @@ function textOf(row: Readonly<Record<string, unknown>>, name: string): string | 
   if (typeof plain === 'string' && plain !== '') return plain;
   const encoded = row[`${name}Base64`];
   return typeof encoded === 'string' && encoded !== '' ? Buffer.from(encoded, 'base64').toString('utf8') : undefined;
-}
-
-/** Returns the value of a JSON body; undefined for another one. */
-export function jsonOf(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Redacts a JSON body by its fields, another one by its text. @param indent blanks of each level of JSON */

@@ -4,11 +4,12 @@ import { redact, redactData } from '#foundation/domain/redact.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { Selection } from '#foundation/domain/selection.ts';
 import { editOf } from '#foundation/domain/carried-message.ts';
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import type { BodyChange } from '#automate/ledger/kept-bodies.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiContext } from './api-deps.ts';
 import type { DeadLetterDeps } from './dead-letter-query.ts';
-import { findDeadLetter, jsonOf, redactedBody } from './dead-letter-views.ts';
+import { findDeadLetter, redactedBody } from './dead-letter-views.ts';
 import { fromLedger } from './from-store.ts';
 
 /** Stores an edit. @returns the selection with its hash @throws {HttpError} if the message cannot be edited */

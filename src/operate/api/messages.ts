@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { STATE_ORDER, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
 import { hasScheme, statusFilter, urlFilter } from '#foundation/domain/typed-filters.ts';
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { traceIdOf } from '#observe/tracing/trace-ids.ts';
 import type { LogQuery } from '#service/api.ts';
@@ -175,14 +176,11 @@ function formatCursor({ id, call, cursor, isWhole: isUrlAsked }: Cursor): string
 }
 
 function parseCursor(text: string): Cursor {
-  try {
-    const [id, call, cursor, isUrlAsked] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[];
-    const isSearch = typeof id === 'string' && id.length <= 40 && typeof call === 'number';
-    if (isSearch && typeof cursor === 'string' && cursor !== '' && typeof isUrlAsked === 'boolean') {
-      return { id, call, cursor, isWhole: isUrlAsked };
-    }
-  } catch {
-    // Reported below.
+  const parts = jsonOf(Buffer.from(text, 'base64url').toString('utf8'));
+  const [id, call, cursor, isUrlAsked] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  const isSearch = typeof id === 'string' && id.length <= 40 && typeof call === 'number';
+  if (isSearch && typeof cursor === 'string' && cursor !== '' && typeof isUrlAsked === 'boolean') {
+    return { id, call, cursor, isWhole: isUrlAsked };
   }
   throw new HttpError(400, 'bad_request', 'The cursor is invalid; start again without a cursor.');
 }

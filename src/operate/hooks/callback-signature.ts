@@ -3,6 +3,8 @@
  * and the body's SHA-256. The interface requires receivers to verify it but does not say how; this is the known format.
  */
 import { createHash, createHmac } from 'node:crypto';
+import { isRecord } from '#foundation/domain/is-record.ts';
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { isSame, linesOf } from '../http/bearer.ts';
@@ -50,8 +52,8 @@ export function createSignatureCheck(check: SignatureCheck, clock: Clock): Verif
 
   return ({ signature, body }) => {
     const [head = '', payload = '', mac = '', ...more] = (signature ?? '').split('.');
-    const header = jsonOf(head);
-    const claims = jsonOf(payload);
+    const header = recordIn(head);
+    const claims = recordIn(payload);
     // Only this algorithm is accepted, above all not "none".
     if (header?.['alg'] !== 'HS256' || claims === undefined || more.length > 0) throw refused();
     const signs = (key: string): boolean =>
@@ -77,11 +79,7 @@ function refused(): HttpError {
   return new HttpError(401, 'bad_signature', 'The signature of this request is missing or not valid.');
 }
 
-function jsonOf(part: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value = JSON.parse(Buffer.from(part, 'base64url').toString('utf8')) as unknown;
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+function recordIn(part: string): Readonly<Record<string, unknown>> | undefined {
+  const value = jsonOf(Buffer.from(part, 'base64url').toString('utf8'));
+  return isRecord(value) ? value : undefined;
 }

@@ -1,5 +1,6 @@
 /** Check of a client's certificate, or of its absence, with Go's rules. */
 import type { TLSSocket } from 'node:tls';
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import type { WebTls } from './tls-settings.ts';
 
 /**
@@ -67,12 +68,7 @@ function namesOf(subjectAltName: string): readonly string[] {
 }
 
 function plain(written: string): string | undefined {
-  if (!written.startsWith('"')) return written;
-  try {
-    return JSON.parse(written) as string;
-  } catch {
-    return undefined;
-  }
+  return written.startsWith('"') ? (jsonOf(written) as string | undefined) : written;
 }
 
 /** `2001:DB8:0:0:0:0:0:1` becomes `2001:db8::1`. */

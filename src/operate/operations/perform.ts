@@ -5,6 +5,8 @@
 import type { Begun, BegunOperation, OperationOutcome } from '#automate/ledger/operations.ts';
 import type { ActionType } from '#foundation/domain/plan.ts';
 import { isOutdated } from '#foundation/domain/known-budget.ts';
+import { isRecord } from '#foundation/domain/is-record.ts';
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isOperatorShareUsed } from '#service/daily-budget.ts';
 import { operationNamed, type Operation } from '#service/operations.ts';
@@ -169,12 +171,9 @@ async function confirmed(
 }
 
 function nameIn(body: Buffer): string | undefined {
-  try {
-    const { name } = JSON.parse(body.toString('utf8')) as Readonly<Record<string, unknown>>;
-    return typeof name === 'string' && name !== '' ? name : undefined;
-  } catch {
-    return undefined;
-  }
+  const answer = jsonOf(body.toString('utf8'));
+  const { name } = isRecord(answer) ? answer : {};
+  return typeof name === 'string' && name !== '' ? name : undefined;
 }
 
 const ACTIONS: Readonly<Record<string, ActionType>> = {

@@ -3,6 +3,8 @@
  * with the response.
  */
 import { isAbsolute } from 'node:path';
+import { isRecord } from '#foundation/domain/is-record.ts';
+import { jsonOf } from '#foundation/domain/json-of.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { operationNamed, type Operation } from '#service/operations.ts';
 import { readValues, type OperationValues } from '#service/operation-values.ts';
@@ -105,15 +107,12 @@ function storeReadOnly(text: string, file: ReservedToken | undefined, notes: str
 const IN_HEADER = /^[\x21-\x7e]+$/;
 
 function tokensOf(body: string): { readonly token?: string; readonly readOnly?: string } {
-  try {
-    const { token, read_only_token: readOnly } = JSON.parse(body) as Readonly<Record<string, unknown>>;
-    return {
-      ...(typeof token === 'string' && IN_HEADER.test(token) && { token }),
-      ...(typeof readOnly === 'string' && IN_HEADER.test(readOnly) && { readOnly }),
-    };
-  } catch {
-    return {};
-  }
+  const answer = jsonOf(body);
+  const { token, read_only_token: readOnly } = isRecord(answer) ? answer : {};
+  return {
+    ...(typeof token === 'string' && IN_HEADER.test(token) && { token }),
+    ...(typeof readOnly === 'string' && IN_HEADER.test(readOnly) && { readOnly }),
+  };
 }
 
 /** Removes the old tokens after a read with the new ones has succeeded. */

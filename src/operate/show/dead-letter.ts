@@ -18,20 +18,17 @@ import {
   sub,
   timePiece,
 } from '#foundation/markup/cell.ts';
-import type { DeadLetterSample, DeadLetterView, KeptBodyView, RetriggerView } from '../contract/dead-letters.ts';
-import type { ActionView } from '../contract/policies.ts';
-
-export interface DeadLetterDocument {
-  readonly at: number;
-  readonly deadLetter: DeadLetterView;
-  readonly actions: readonly ActionView[];
-  readonly body?: KeptBodyView | undefined;
-  readonly sample?: DeadLetterSample | undefined;
-  readonly retriggers: readonly RetriggerView[];
-}
+import type {
+  DeadLetterSample,
+  DeadLetterView,
+  getDeadLetter,
+  KeptBodyView,
+  RetriggerView,
+} from '../contract/dead-letters.ts';
+import type { AnswerOf } from '../contract/route.ts';
 
 /** @param offer way to read the body, if it was not read */
-export function deadLetterSheet(document: DeadLetterDocument, offer?: Cell): Cell {
+export function deadLetterSheet(document: AnswerOf<typeof getDeadLetter>, offer?: Cell): Cell {
   const { deadLetter, body, sample, retriggers, actions: acted, at } = document;
   const { responseText } = deadLetter;
   return [
