@@ -6,6 +6,7 @@ import {
   defaulted,
   described,
   durationSetting,
+  instantSetting,
   wholeNumber,
   matching,
   optional,
@@ -61,8 +62,6 @@ export const workflowDeleteAction = () =>
     ),
   });
 
-const toInstant = () => z.transform((text: string) => Date.parse(text));
-
 export const republishAction = () =>
   z.strictObject({
     type: described(
@@ -72,7 +71,7 @@ export const republishAction = () =>
     retries: retriesOf('the delivery'),
     notBefore: optional(
       'Time such as 2026-03-02T10:00:00Z. Messages that were created before it are not published again.',
-      z.pipe(z.iso.datetime({ offset: true, error: 'expected a time such as 2026-03-02T10:00:00Z' }), toInstant()),
+      instantSetting(),
     ),
     evenIfRepeated: defaulted(
       'True also publishes messages of a schedule that has delivered a later message since.',

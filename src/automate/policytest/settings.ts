@@ -9,6 +9,7 @@ import {
   defaulted,
   described,
   durationSetting,
+  instantSetting,
   wholeNumber,
   optional,
   settingsBlock,
@@ -18,7 +19,6 @@ import { engineSettings, policySettings } from '../policies/settings.ts';
 
 const count = wholeNumber(0);
 const ago = (what: string, fallback: string) => defaulted(what, durationSetting({ min: '0ms' }), fallback);
-const INSTANT = 'expected a time such as 2026-03-02T10:00:00Z';
 
 const mapping = <Keys extends z.core.$ZodLooseShape>(what: string, keys: Keys) => optional(what, z.strictObject(keys));
 const list = <Keys extends z.core.$ZodLooseShape>(what: string, keys: Keys) =>
@@ -257,14 +257,7 @@ const step = z.strictObject(stepKeys).check(
 
 const testCase = z.strictObject({
   name: described('Name of the test.', someText),
-  now: defaulted(
-    'Time at the start of the test. Default: a Monday morning.',
-    z.pipe(
-      z.iso.datetime({ offset: true, error: INSTANT }),
-      z.transform((written) => Date.parse(written)),
-    ),
-    '2026-03-02T10:00:00Z',
-  ),
+  now: defaulted('Time at the start of the test. Default: a Monday morning.', instantSetting(), '2026-03-02T10:00:00Z'),
   mode: optional('Mode of the policies in this test. Overrides their own mode.', z.enum(POLICY_MODES)),
   engine: settingsBlock('Settings of the engine.', engineSettings),
   account: group('Settings of the account. All policies of the test use this account.', {

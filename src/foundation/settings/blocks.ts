@@ -12,6 +12,7 @@ import { HIGHEST_PORT, LISTEN_FORM, type ListenAddress, splitListen } from './li
 
 const DURATION = 'expected a duration such as 30s, 5m, 1h30m or 7d';
 const SIZE = 'expected a size such as 512KiB, 1MiB or 2GiB';
+const INSTANT = 'expected a time such as 2026-03-02T10:00:00Z';
 const LISTEN = 'expected an address such as 127.0.0.1:10777';
 const BASE_URL = 'expected a URL that starts with http:// or https://';
 
@@ -89,6 +90,14 @@ function within(form: typeof sizeText, parse: (text: string) => number | undefin
       if (value > most) issues.push({ code: 'custom', message: `must be at most ${max}`, input: text });
       return value;
     }),
+  );
+}
+
+/** Time with its zone: `2026-03-02T10:00:00Z`, parsed to epoch milliseconds. */
+export function instantSetting() {
+  return z.pipe(
+    z.iso.datetime({ offset: true, error: INSTANT }),
+    z.transform((text) => Date.parse(text)),
   );
 }
 
