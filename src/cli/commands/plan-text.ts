@@ -11,7 +11,6 @@ import { CONSEQUENCE } from '#operate/show/plan-acts.ts';
 
 /** Maximum number of listed entries; the rest is counted. JSON and YAML have all of them. */
 const MAX_LISTED = 50;
-const MAX_CHECKS = 12;
 const GAP = '   ';
 
 export interface PlanTextOptions extends TextStyle {
@@ -25,7 +24,7 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
   const { command = (words) => `opsd ${words}`, width = Infinity } = options;
   const rows = {
     Plan: lines(headParts(plan), '  '),
-    ...planAuthority(plan, MAX_CHECKS),
+    ...planAuthority(plan),
     ...planSelection(plan),
     ...planLimits(plan),
   };

@@ -1,6 +1,6 @@
 /** Routes that make plans, and the decisions about them. */
 import { selectionFault } from '#foundation/domain/selection.ts';
-import type { Decided, Person, Planned } from '#automate/ledger/commands.ts';
+import type { Decided, Planned } from '#automate/ledger/commands.ts';
 import { MAX_MESSAGE_BYTES } from '../contract/parameters.ts';
 import * as plans from '../contract/plans.ts';
 import { checkBody, readValue } from '../http/json-body.ts';
@@ -22,22 +22,18 @@ export const PLAN_ROUTES: readonly ApiRoute[] = [
     decided(await deps.engine.cancel(body.plan, { by, reason: body.reason })),
   ),
   implement(plans.postApply, async ({ deps, body, by, signal }) => {
-    const done = await deps.engine.apply(body.plan, personOf(body, by), signal);
+    const done = await deps.engine.apply(body.plan, { by, reason: body.reason }, signal);
     if (!done.ok) throw refusedError(done);
     const { outcome, matched, acted, backlog, detail, stopped } = done.result;
     return { plan: done.plan, result: { outcome, matched, acted, backlog, detail, stopped } };
   }),
   implement(plans.postApprove, async ({ deps, body, by }) =>
-    decided(await deps.engine.approve(body.plan, personOf(body, by)), deps),
+    decided(await deps.engine.approve(body.plan, { by, reason: body.reason }), deps),
   ),
   implement(plans.postReject, async ({ deps, body, by }) =>
-    decided(await deps.engine.reject(body.plan, personOf(body, by)), deps),
+    decided(await deps.engine.reject(body.plan, { by, reason: body.reason }), deps),
   ),
 ];
-
-function personOf({ reason }: { readonly reason?: string | undefined }, by: string): Person {
-  return { by, reason };
-}
 
 /** The plan with its new state. */
 function decided(result: Decided, deps?: Pick<ApiDeps, 'engine'>) {

@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '#foundation/platform/clock.ts';
+import { nextTurn } from '#foundation/platform/next-turn.ts';
 
 export interface SharedBody {
   /** Read-only. */
@@ -55,7 +56,7 @@ export class SharedBodies {
         response.uncork();
         // If the system took the data at once, `drain` fires in this same turn, so waiting for it would never end.
         if (!room) await either(response, 'drain');
-        await turn();
+        await nextTurn();
       }
       response.end();
       if (!response.destroyed && !response.writableFinished) await either(response, 'finish');
@@ -103,8 +104,4 @@ function either(response: ServerResponse, event: 'drain' | 'finish'): Promise<vo
     response.on(event, done);
     response.on('close', done);
   });
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -24,7 +24,6 @@ import { folded } from './frame/fields.ts';
 
 /** Maximum number of listed actions; the rest is counted. The API has all of them. */
 const MOST_LISTED = 50;
-const MOST_CHECKS = 12;
 
 /** Returns true if an apply of the plan can send something now. */
 export function canApply({ state: planState, effectiveMode }: Plan): boolean {
@@ -35,7 +34,7 @@ export function canApply({ state: planState, effectiveMode }: Plan): boolean {
 export function planMain(plan: Plan, heading: Heading = 'h2'): Cell {
   const isEnforced = plan.effectiveMode === 'enforce';
   const evidence = {
-    ...planAuthority(plan, MOST_CHECKS),
+    ...planAuthority(plan),
     ...(isEnforced && { Mode: 'enforce' }),
     ...planSelection(plan),
     ...planLimits(plan),

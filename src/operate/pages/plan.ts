@@ -11,7 +11,7 @@ import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { decisionForm, takeBackForm } from './next-action.ts';
-import { buttonOf, folded, reasonOf, textOf } from './frame/fields.ts';
+import { buttonOf, folded, MAX_REASON, reasonOf, textOf } from './frame/fields.ts';
 import { goTo, pageCommand, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { planPath } from '../contract/page-paths.ts';
 import { policyLink } from '../show/policy-link.ts';
@@ -196,13 +196,12 @@ export async function decidePlan(context: PageContext): Promise<Reply> {
   const caller = allow(context, 'operator', 'opsd approve PLAN');
   const form = await readForm(context, caller);
   const act = buttonOf(form, DECISIONS);
-  const reason = textOf(form, 'reason')?.slice(0, 500);
   if (act === 'cancel') {
     const cancelled = await deps.engine.cancel(id, { by: caller.by, reason: reasonOf(form) });
     if (!cancelled.ok) throw refusedError(cancelled);
     return goTo(planPath(id));
   }
-  const person = { by: caller.by, ...(reason !== undefined && { reason }) };
+  const person = { by: caller.by, reason: textOf(form, 'reason')?.slice(0, MAX_REASON) };
   if (act === 'apply') context.mayTakeLong();
   const done = act === 'apply' ? await deps.engine.apply(id, person, signal) : await deps.engine[act](id, person);
   if (!done.ok) throw refusedError(done);

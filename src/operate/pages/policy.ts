@@ -10,7 +10,7 @@ import { requestedPolicy } from '../api/reading-routes.ts';
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
-import { buttonOf, reasonInput, textOf } from './frame/fields.ts';
+import { buttonOf, MAX_REASON, reasonInput, textOf } from './frame/fields.ts';
 import { formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { activeConditions, pendingPlans } from './page-policies.ts';
 import { campaigns } from '../show/campaigns.ts';
@@ -160,8 +160,8 @@ export async function dryRun(context: PageContext): Promise<Reply> {
   const { plan } = made;
   if (act === 'show' || plan.id === undefined) return unkept(context, plan);
   if (act === 'apply' && plan.hash === form.get('hash')) {
-    const reason = textOf(form, 'reason')?.slice(0, 500);
-    const done = await deps.engine.apply(plan.id, { by: caller.by, ...(reason !== undefined && { reason }) }, signal);
+    const reason = textOf(form, 'reason')?.slice(0, MAX_REASON);
+    const done = await deps.engine.apply(plan.id, { by: caller.by, reason }, signal);
     if (!done.ok) throw refusedError(done);
   }
   return goTo(planPath(plan.id));

@@ -29,8 +29,10 @@ import {
   type TableOptions,
 } from '#foundation/markup/cell.ts';
 
-/** @param mostChecks maximum number of listed checks; the rest is counted */
-export function planAuthority(plan: Plan, mostChecks = Infinity): Facts['rows'] {
+/** Maximum number of listed checks; the rest is counted. */
+const MAX_CHECKS = 12;
+
+export function planAuthority(plan: Plan): Facts['rows'] {
   const { mode, effectiveMode, stopped, needsApproval, overruled, manual } = plan;
   const isAborted = plan.state === 'aborted';
   const reduced = mode === effectiveMode ? '' : ` (configured as ${mode})`;
@@ -47,7 +49,7 @@ export function planAuthority(plan: Plan, mostChecks = Infinity): Facts['rows'] 
     ],
     Approval: needsApproval && [state('attention', 'required'), `: ${needsApproval.guard}, ${needsApproval.reason}`],
     Overruled: overruled && [state('attention', 'once'), `: ${settings.join(' ')}; ${overruled.reason}`],
-    Guards: guards(plan, mostChecks),
+    Guards: guards(plan),
   };
 }
 
@@ -167,16 +169,16 @@ function readParts(plan: Plan): string[] {
 }
 
 /** Checks of groups and facts, failed ones first. The ramp's result is in its campaign. */
-function guards({ checks }: Plan, most: number): Cell {
+function guards({ checks }: Plan): Cell {
   const byText = checks
     .filter(({ guard }) => guard !== 'ramp')
     .toSorted((a, b) => Number(a.passed) - Number(b.passed))
     .map((check) => [`${check.passed} ${check.guard} ${check.reason}`, check] as const);
   const different = [...new Map(byText).values()];
-  const more = different.length - most;
+  const more = different.length - MAX_CHECKS;
   return lines([
     ...different
-      .slice(0, most)
+      .slice(0, MAX_CHECKS)
       .map(({ guard, reason, passed }) => [
         state(passed ? 'ok' : 'trouble', `${passed ? '✓' : '✗'} ${guard}`),
         ` ${reason}`,

@@ -4,7 +4,7 @@ import type { Cell, Html } from '#foundation/markup/cell.ts';
 import { html } from '#foundation/markup/html.ts';
 import { constantMarkup } from '#foundation/markup/markup.ts';
 
-const MAX_REASON = 500;
+export const MAX_REASON = 500;
 
 /** @returns undefined for an absent or empty field */
 export function textOf(form: URLSearchParams, name: string): string | undefined {
