@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { controlRoutes } from '#emulator/control/control-routes.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
-import { world } from './world.ts';
+import { control, controlled } from './controlled.ts';
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/emulator-reference.md'), 'utf8');
 
@@ -45,15 +44,11 @@ test.each([
   ['fault', 'faults', 'A fault rule selects', ' FAULT = '],
   ['fault of deliveries', 'delivery-faults', 'A rule of a delivery fault', ' DELIVERY_FAULT = '],
 ])('every %s has a row that the control API accepts', async (_what, path, beginning, schema) => {
-  const service = await world({ clock: systemClock, time: 'virtual', control: true });
+  const service = await controlled();
   const table = text.split(`\n${beginning}`)[1]!.split('\n\n')[1]!;
   const faults = table.split('\n').flatMap((row) => /^- `(\{"kind".+?\})`/.exec(row)?.[1] ?? []);
   for (const fault of faults) {
-    const answer = await fetch(`${service.emulator.url}/-/emulator/${path}`, {
-      method: 'POST',
-      body: `{"times":1,"fault":${fault}}`,
-    });
-    expect(answer.status, fault).toBe(200);
+    expect((await control(service, `POST /${path}`, `{"times":1,"fault":${fault}}`)).status, fault).toBe(200);
   }
   const source = readFileSync(join(import.meta.dirname, '../src/control/fault-rule.ts'), 'utf8');
   const union = source.split(schema)[1]!.split('\n]);')[0]!;

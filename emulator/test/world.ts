@@ -15,6 +15,8 @@ export const ACCOUNT = 'acc-1';
 export const TOKEN = 'token-1';
 export const READ_ONLY_TOKEN = 'reader-1';
 export const MANAGEMENT = { username: 'ops@example.com', password: 'pass:word' };
+/** The header with the credentials of the management API. */
+export const MANAGER = { Authorization: `Basic ${btoa('ops@example.com:pass:word')}` };
 export const START = Date.UTC(2026, 10, 20, 12);
 
 /** Documents by spelling. Their schemas are compiled once. */

@@ -2,27 +2,16 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { AccountStatsJson } from '#emulator/statistics/account-stats.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
-import { ACCOUNT, READ_ONLY_TOKEN, START, TOKEN, world, type World } from '../world.ts';
+import { control, controlled } from '../controlled.ts';
+import { ACCOUNT, MANAGER, READ_ONLY_TOKEN, START, TOKEN } from '../world.ts';
 
-const MANAGEMENT = { Authorization: `Basic ${Buffer.from('ops@example.com:pass:word').toString('base64')}` };
 const BEARER = { Authorization: 'Bearer token-2' };
 const DAY = 86_400_000;
-
-function controlled(): Promise<World> {
-  return world({ clock: systemClock, time: 'virtual', startAt: START, control: true });
-}
 
 interface Keys {
   readonly current: string;
   readonly next: string;
-}
-
-async function control(service: World, path: string, body: object = {}) {
-  const url = `${service.emulator.url}/-/emulator${path}`;
-  const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
-  return { status: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 
 /** Returns true if a delivery's signature was made with the key. */
@@ -35,7 +24,7 @@ describe('an added account', () => {
   test('publishes, has its own log, statistics and keys, and does not affect the others', async () => {
     const sink = await httpSink();
     const service = await controlled();
-    const added = await control(service, '/accounts', {
+    const added = await control(service, 'POST /accounts', {
       id: 'acc-2',
       token: 'token-2',
       readOnlyToken: 'reader-2',
@@ -61,7 +50,7 @@ describe('an added account', () => {
     expect(await logsOf('reader-2')).toHaveLength(3);
     expect(await logsOf(TOKEN)).toEqual([]);
     const used = async (id: string): Promise<number> => {
-      const stats = await service.call<AccountStatsJson>('GET', `/v2/msgsvc/stats/${id}`, { headers: MANAGEMENT });
+      const stats = await service.call<AccountStatsJson>('GET', `/v2/msgsvc/stats/${id}`, { headers: MANAGER });
       return stats.json.daily_used.reduce((sum, { y }) => sum + y, 0);
     };
     expect([await used('acc-2'), await used(ACCOUNT)]).toEqual([1, 0]);
@@ -69,21 +58,15 @@ describe('an added account', () => {
   });
 
   test("has its plan from the day of its addition, and the plan's limits", async () => {
-    const service = await world({
-      clock: systemClock,
-      time: 'virtual',
-      startAt: START,
-      control: true,
-      enforceLimits: true,
-    });
+    const service = await controlled({ enforceLimits: true });
     await service.emulator.advance(DAY);
     service.emulator.control.addAccount({ id: 'acc-2', token: 'token-2', plan: 'fixed_1m' });
     const path = '/v2/msgsvc/stats/acc-2';
-    const { json } = await service.call<AccountStatsJson>('GET', path, { headers: MANAGEMENT });
+    const { json } = await service.call<AccountStatsJson>('GET', path, { headers: MANAGER });
     expect(json.daily_billings.filter(({ y }) => y > 0)).toEqual([
       { x: '2026-11-21 00:00:00.000000000 +0000 UTC', y: 180 },
     ]);
-    const record = await service.call('POST', '/v2/msgsvc/rotate-token/acc-2', { headers: MANAGEMENT });
+    const record = await service.call('POST', '/v2/msgsvc/rotate-token/acc-2', { headers: MANAGER });
     expect(record.json).toMatchObject({ id: 'acc-2', creation_time: (START + DAY) / 1_000, reserved_price: 180 });
     const bearer = { Authorization: `Bearer ${String(record.json['token'])}` };
     const refused = await service.call('POST', '/v2/publish/http://a.example/', {
@@ -105,7 +88,7 @@ describe('an added account', () => {
   ])('is rejected with %s, and nothing changes', async (_what, body, status, reason) => {
     const service = await controlled();
     const keys = service.emulator.signingKeys(ACCOUNT);
-    const answer = await control(service, '/accounts', body);
+    const answer = await control(service, 'POST /accounts', body);
     expect(answer).toEqual({ status, json: { error: expect.stringMatching(reason) as string } });
     expect(service.emulator.accounts.all().map(({ id }) => id)).toEqual([ACCOUNT]);
     expect(service.emulator.signingKeys(ACCOUNT)).toEqual(keys);
@@ -118,10 +101,10 @@ describe('an added account', () => {
   test('is removed by a reset, and can be added again', async () => {
     const service = await controlled();
     const account = { id: 'acc-2', token: 'token-2' };
-    expect((await control(service, '/accounts', account)).status).toBe(200);
-    await control(service, '/reset');
+    expect((await control(service, 'POST /accounts', account)).status).toBe(200);
+    await control(service, 'POST /reset');
     expect((await service.call('GET', '/v2/logs', { headers: BEARER })).status).toBe(401);
-    expect((await control(service, '/accounts', account)).status).toBe(200);
+    expect((await control(service, 'POST /accounts', account)).status).toBe(200);
     expect((await service.call('GET', '/v2/logs', { headers: BEARER })).status).toBe(200);
   });
 });
@@ -131,7 +114,7 @@ describe('rolled signing keys', () => {
     const sink = await httpSink();
     const service = await controlled();
     const before = service.emulator.signingKeys(ACCOUNT);
-    const { status, json } = await control(service, `/accounts/${ACCOUNT}/roll-signing-keys`);
+    const { status, json } = await control(service, `POST /accounts/${ACCOUNT}/roll-signing-keys`);
     const rolled = json as unknown as Keys;
     expect([status, rolled.current]).toEqual([200, before.next]);
     expect([before.current, before.next]).not.toContain(rolled.next);
@@ -143,7 +126,7 @@ describe('rolled signing keys', () => {
 
   test('require an existing account', async () => {
     const service = await controlled();
-    expect(await control(service, '/accounts/acc-9/roll-signing-keys')).toEqual({
+    expect(await control(service, 'POST /accounts/acc-9/roll-signing-keys')).toEqual({
       status: 404,
       json: { error: 'unknown account acc-9' },
     });

@@ -2,32 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { AccountStatsJson } from '#emulator/statistics/account-stats.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
-import { ACCOUNT, allLogs, START, statesOf, world, type World } from '../world.ts';
+import { control, controlled } from '../controlled.ts';
+import { ACCOUNT, allLogs, MANAGER, START, statesOf, world, type World } from '../world.ts';
 
 const HOUR = 3_600_000;
-const MANAGEMENT = { Authorization: `Basic ${Buffer.from('ops@example.com:pass:word').toString('base64')}` };
-
-/** Starts a service with the control API, whose virtual time begins at START. */
-function controlled(): Promise<World> {
-  return world({ clock: systemClock, time: 'virtual', startAt: START, control: true });
-}
-
-interface Controlled<T> {
-  readonly status: number;
-  readonly json: T;
-}
-
-type Control = <T = Record<string, unknown>>(service: World, line: string, body?: unknown) => Promise<Controlled<T>>;
-
-/** Sends a request to the control API, without credentials. */
-const control: Control = async (service, line, body) => {
-  const [method, path] = line.split(' ') as [string, string];
-  const response = await fetch(`${service.emulator.url}/-/emulator${path}`, {
-    method,
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
-  return { status: response.status, json: (await response.json()) as never };
-};
 
 async function publish(service: World, url: string, headers: Record<string, string> = {}): Promise<string> {
   const { status, json } = await service.call('POST', `/v2/publish/${url}`, { headers, body: '{}' });
@@ -238,7 +216,7 @@ describe('what no operation of the interface can do', () => {
     const service = await controlled();
     const change = (to: object) => control(service, `POST /accounts/${ACCOUNT}`, to);
     const record = async () =>
-      (await service.call('POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`, { headers: MANAGEMENT })).json;
+      (await service.call('POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`, { headers: MANAGER })).json;
     expect((await change({ state: 'passive' })).status).toBe(200);
     expect((await service.call('GET', '/v2/topics')).status).toBe(403);
     await change({ state: 'active', modifyingState: 'suspended' });
@@ -293,7 +271,7 @@ describe('the whole service over the control API', () => {
     await control(service, 'POST /faults', { fault: { kind: 'status', status: 503 }, operations: ['list-url-groups'] });
     await control(service, 'POST /destinations', { place: 'a.invalid', steps: [200] });
     const rotated = await service.call<{ token: string }>('POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`, {
-      headers: MANAGEMENT,
+      headers: MANAGER,
     });
     await service.emulator.control.advance({ ms: 60_000, patienceMs: 10 });
 
@@ -321,7 +299,7 @@ describe('the whole service over the control API', () => {
     expect((await service.call('GET', '/v2/topics')).json).toEqual([]);
     const stale = { headers: { Authorization: `Bearer ${rotated.json.token}` } };
     expect((await service.call('GET', '/v2/topics', stale)).status).toBe(401);
-    const stats = await service.call<AccountStatsJson>('GET', `/v2/msgsvc/stats/${ACCOUNT}`, { headers: MANAGEMENT });
+    const stats = await service.call<AccountStatsJson>('GET', `/v2/msgsvc/stats/${ACCOUNT}`, { headers: MANAGER });
     expect(stats.json.daily_requests.every((point) => point.y === 0)).toBe(true);
     // The service works as before.
     sink.answerWith((_request, response) => void response.end());
@@ -350,10 +328,10 @@ describe('the whole service over the control API', () => {
     const runs = await service.call<{ messages: object[] }>('GET', '/v2/workflows/dlq?label=billing');
     expect(runs.json.messages).toMatchObject([{ createdAt: START - HOUR, flowControlKey: 'k', labels: ['billing'] }]);
     const path = `/v2/msgsvc/stats/${ACCOUNT}`;
-    const stats = await service.call<AccountStatsJson>('GET', path, { headers: MANAGEMENT });
+    const stats = await service.call<AccountStatsJson>('GET', path, { headers: MANAGER });
     expect(stats.json.dlq_message_count).toBe(3);
     for (const id of [seeded.json.indexIds[0], 'v-1']) {
-      const vectors = await service.call('GET', `/v2/vector/index/${id}/stats`, { headers: MANAGEMENT });
+      const vectors = await service.call('GET', `/v2/vector/index/${id}/stats`, { headers: MANAGER });
       expect(vectors.status).toBe(200);
     }
     await service.call('POST', '/v2/workflows/dlq/resume?label=billing');
@@ -369,7 +347,7 @@ describe('the whole service over the control API', () => {
     const json = seeded.json.history;
     expect(json.messages).toBeGreaterThan(1_000_000);
     const stats = (
-      await service.call<AccountStatsJson>('GET', `/v2/msgsvc/stats/${ACCOUNT}?period=1h`, { headers: MANAGEMENT })
+      await service.call<AccountStatsJson>('GET', `/v2/msgsvc/stats/${ACCOUNT}?period=1h`, { headers: MANAGER })
     ).json;
     expect(stats.dlq_message_count).toBeGreaterThanOrEqual(7);
     const entries = await allLogs(service);

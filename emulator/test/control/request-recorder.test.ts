@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { RequestRecorder, type RecordedRequest } from '#emulator/control/request-recorder.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
-import { START, TOKEN, world } from '../world.ts';
+import { control, controlled } from '../controlled.ts';
+import { START, TOKEN } from '../world.ts';
 
 describe('the request recorder', () => {
   test('reports requests and responses over HTTP, without credentials', async () => {
-    const service = await world({ clock: systemClock, time: 'virtual', startAt: START, control: true });
-    const requests = async (query = ''): Promise<RecordedRequest[]> => {
-      const answer = await fetch(`${service.emulator.url}/-/emulator/requests${query}`);
-      return ((await answer.json()) as { requests: RecordedRequest[] }).requests;
-    };
+    const service = await controlled();
+    const requests = async (query = '') =>
+      (await control<{ requests: RecordedRequest[] }>(service, `GET /requests${query}`)).json.requests;
     const secrets = ['s3cret-forwarded', 's3cret-cookie', 's3cret-query', 's3cret-user', 's3cret-basic'];
     await service.call('POST', '/v2/publish/http://a.example/x?token=s3cret-query&kind=1', {
       body: '12345',
@@ -49,7 +47,7 @@ describe('the request recorder', () => {
     for (const secret of [TOKEN, basic, ...secrets]) expect(text).not.toContain(secret);
     expect((await requests('?operation=publish&after=1')).map((request) => request.sequence)).toEqual([2]);
 
-    await fetch(`${service.emulator.url}/-/emulator/requests`, { method: 'DELETE' });
+    await control(service, 'DELETE /requests');
     expect(await requests()).toEqual([]);
     await service.call('GET', '/v2/topics');
     expect(await requests()).toMatchObject([{ sequence: 5, operation: 'list-url-groups' }]);

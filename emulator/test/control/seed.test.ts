@@ -2,27 +2,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccountStatsJson } from '#emulator/statistics/account-stats.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
-import { ACCOUNT, allLogs, START, statesOf, world, type World } from '../world.ts';
+import { control, controlled } from '../controlled.ts';
+import { ACCOUNT, allLogs, MANAGER, START, statesOf, type World } from '../world.ts';
 
 const HOUR = 3_600_000;
-const MANAGEMENT = { Authorization: `Basic ${Buffer.from('ops@example.com:pass:word').toString('base64')}` };
 const STATES = ['CALLBACK_INPROGRESS', 'CALLBACK_SUCCESS', 'CALLBACK_FAIL', 'CALLBACK_CANCELED'] as const;
 const URL_OF_RUN = 'http://flows.example/run';
 
-function controlled(): Promise<World> {
-  return world({ clock: systemClock, time: 'virtual', startAt: START, control: true });
-}
-
-async function seed(service: World, body: object): Promise<{ readonly status: number; readonly json: never }> {
-  const url = `${service.emulator.url}/-/emulator/seed`;
-  const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
-  return { status: response.status, json: (await response.json()) as never };
-}
+const seed = (service: World, body: object) => control<never>(service, 'POST /seed', body);
 
 async function statistics(service: World, period = '1h'): Promise<AccountStatsJson> {
   const path = `/v2/msgsvc/stats/${ACCOUNT}?period=${period}`;
-  return (await service.call<AccountStatsJson>('GET', path, { headers: MANAGEMENT })).json;
+  return (await service.call<AccountStatsJson>('GET', path, { headers: MANAGER })).json;
 }
 
 /** Returns the sums of the named series, for both kinds of messages or for one. */
@@ -95,14 +86,7 @@ test('ids are in the order of the request, whatever the order of the failures', 
 });
 
 test('groups, keys, limits, destinations and messages of a seed are those of requests', async () => {
-  const service = await world({
-    clock: systemClock,
-    time: 'virtual',
-    startAt: START,
-    control: true,
-    enforceLimits: true,
-    headerPrefix: 'Acme',
-  });
+  const service = await controlled({ enforceLimits: true, headerPrefix: 'Acme' });
   const { status, json } = await seed(service, {
     startAt: '2026-11-20T13:00:00+01:00',
     plan: 'free',
@@ -137,7 +121,7 @@ test('groups, keys, limits, destinations and messages of a seed are those of req
     status: 412,
     json: { error: expect.stringContaining('2, more than 1') as string },
   });
-  const rotated = await service.call('POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`, { headers: MANAGEMENT });
+  const rotated = await service.call('POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`, { headers: MANAGER });
   expect(rotated.json).toMatchObject({ type: 'free', budget: 7, max_retries: 1, max_topics: 1 });
 });
 

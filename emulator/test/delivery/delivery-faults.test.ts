@@ -2,11 +2,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createHash } from 'node:crypto';
 import type { DeliveryFaultRule, DeliveryFault, Emulator } from '#emulator/types/public.ts';
-import type { RunOptions } from '#emulator/emulator-options.ts';
 import { startEmulator } from '#emulator/testing/start.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink, type HttpSink } from '../../../test/support/http-sink.ts';
-import { allLogs, START, statesOf, world, type World } from '../world.ts';
+import { control, controlled } from '../controlled.ts';
+import { allLogs, statesOf, type World } from '../world.ts';
 
 interface Faulty extends World {
   readonly sink: HttpSink;
@@ -15,8 +14,8 @@ interface Faulty extends World {
   publish(headers?: Record<string, string>, path?: string): Promise<string>;
 }
 
-async function faulty(options: Partial<RunOptions> = {}): Promise<Faulty> {
-  const service = await world({ clock: systemClock, time: 'virtual', startAt: START, ...options });
+async function faulty(): Promise<Faulty> {
+  const service = await controlled();
   const sink = await httpSink();
   return {
     ...service,
@@ -70,22 +69,18 @@ describe('selection', () => {
 });
 
 describe('the control API', () => {
-  const send = async (service: Faulty, method: string, path: string, body?: unknown) => {
-    const url = `${service.emulator.url}/-/emulator/delivery-faults${path}`;
-    const answer = await fetch(url, { method, ...(body !== undefined && { body: JSON.stringify(body) }) });
-    return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
-  };
-
   test('adds, lists and removes rules', async () => {
-    const service = await faulty({ control: true });
-    const { json } = await send(service, 'POST', '', { fault: { kind: 'held' } });
+    const service = await faulty();
+    const { json } = await control(service, 'POST /delivery-faults', { fault: { kind: 'held' } });
     expect(json).toMatchObject({ id: 'delivery-fault-1', hits: 0 });
-    await send(service, 'POST', '', { fault: { kind: 'sent-twice' } });
-    expect((await send(service, 'DELETE', '/delivery-fault-1')).status).toBe(200);
-    expect((await send(service, 'DELETE', '/delivery-fault-1')).status).toBe(404);
-    expect((await send(service, 'GET', '')).json).toMatchObject({ faults: [{ id: 'delivery-fault-2' }] });
-    await send(service, 'DELETE', '');
-    expect((await send(service, 'GET', '')).json).toEqual({ faults: [] });
+    await control(service, 'POST /delivery-faults', { fault: { kind: 'sent-twice' } });
+    expect((await control(service, 'DELETE /delivery-faults/delivery-fault-1')).status).toBe(200);
+    expect((await control(service, 'DELETE /delivery-faults/delivery-fault-1')).status).toBe(404);
+    expect((await control(service, 'GET /delivery-faults')).json).toMatchObject({
+      faults: [{ id: 'delivery-fault-2' }],
+    });
+    await control(service, 'DELETE /delivery-faults');
+    expect((await control(service, 'GET /delivery-faults')).json).toEqual({ faults: [] });
   });
 
   test.each([
@@ -94,7 +89,7 @@ describe('the control API', () => {
     ['no destination', { url: 'api.example', fault: { kind: 'held' } }, 'url: must begin with http'],
     ['an unknown state', { fault: { kind: 'unlogged', states: ['LOST'] } }, 'fault.states'],
   ])('rejects a rule with %s', async (_what, rule, problem) => {
-    const { status, json } = await send(await faulty({ control: true }), 'POST', '', rule);
+    const { status, json } = await control(await faulty(), 'POST /delivery-faults', rule);
     expect([status, String(json['error'])]).toEqual([400, expect.stringContaining(problem)]);
   });
 });
@@ -112,18 +107,12 @@ describe('faults', () => {
     expect(await statesOf(service, id)).toEqual(['CREATED', 'ACTIVE', 'DELIVERED']);
   });
 
-  test('a message that is held without a time is never delivered', async () => {
+  test('a message that is held without a time is never delivered, and can be canceled', async () => {
     const service = await faulty();
     service.fault({ fault: { kind: 'held' } });
     const id = await service.publish();
     await service.emulator.advance(86_400_000);
     expect([bodies(service), await statesOf(service, id)]).toEqual([[], ['CREATED']]);
-  });
-
-  test('a held message can be canceled', async () => {
-    const service = await faulty();
-    service.fault({ fault: { kind: 'held' } });
-    const id = await service.publish();
     service.emulator.control.cancelMessage({ messageId: id });
     expect(await statesOf(service, id)).toEqual(['CREATED', 'CANCEL_REQUESTED', 'CANCELLED']);
   });

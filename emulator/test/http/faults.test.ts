@@ -4,11 +4,12 @@ import type { RunOptions } from '#emulator/emulator-options.ts';
 import { Faults, type OperationFaultRule } from '#emulator/http/faults.ts';
 import type { ReceivedRequest, Route } from '#emulator/http/route.ts';
 import type { AccountStatsJson } from '#emulator/statistics/account-stats.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
-import { ACCOUNT, allLogs, START, TOKEN, world, type LogPage, type WireLogEntry, type World } from '../world.ts';
+import { manage } from '../conformance-support.ts';
+import { control, controlled } from '../controlled.ts';
+import { ACCOUNT, allLogs, START, TOKEN, type LogPage, type WireLogEntry, type World } from '../world.ts';
 
 interface Faulty extends World {
   readonly control: EmulatorControl;
@@ -17,17 +18,14 @@ interface Faulty extends World {
 }
 
 async function faulty(options: Partial<RunOptions> = {}): Promise<Faulty> {
-  const service = await world({ clock: systemClock, time: 'virtual', startAt: START, control: true, ...options });
+  const service = await controlled(options);
   return {
     ...service,
     control: service.emulator.control,
     async fault(rule) {
-      const response = await fetch(`${service.emulator.url}/-/emulator/faults`, {
-        method: 'POST',
-        body: JSON.stringify(rule),
-      });
-      expect(response.status).toBe(200);
-      return ((await response.json()) as { id: string }).id;
+      const { status, json } = await control<{ id: string }>(service, 'POST /faults', rule);
+      expect(status).toBe(200);
+      return json.id;
     },
   };
 }
@@ -286,8 +284,7 @@ describe('wrong responses', () => {
   test('points of statistics are rows like log entries', async () => {
     const service = await faulty();
     const stats = async (): Promise<AccountStatsJson> => {
-      const headers = { Authorization: `Basic ${Buffer.from('ops@example.com:pass:word').toString('base64')}` };
-      return (await service.call<AccountStatsJson>('GET', `/v2/msgsvc/stats/${ACCOUNT}`, { headers })).json;
+      return (await manage<AccountStatsJson>(service, 'GET', `/v2/msgsvc/stats/${ACCOUNT}`)).json;
     };
     const whole = await stats();
     const late = await service.fault({ fault: { kind: 'late', ms: 10 * 60_000 + 1 } });

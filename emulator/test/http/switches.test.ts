@@ -1,10 +1,10 @@
 /** Every switch, as a caller sees each of its values, set at run time. */
 import { describe, expect, test } from 'vitest';
 import { SWITCH_VALUES, type Switches } from '#emulator/state/switches.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
 import { manage, type Json } from '../conformance-support.ts';
-import { ACCOUNT, allLogs, START, TOKEN, world, type World } from '../world.ts';
+import { control, controlled } from '../controlled.ts';
+import { ACCOUNT, allLogs, START, TOKEN, type World } from '../world.ts';
 
 type Names = keyof Switches;
 
@@ -17,14 +17,7 @@ interface Scene {
 async function scene(): Promise<Scene> {
   const sink = await httpSink((request, response) => void response.writeHead(request.url === '/ok' ? 200 : 500).end());
   const accounts = [{ id: ACCOUNT, token: TOKEN, plan: 'paid' as const }];
-  const service = await world({
-    clock: systemClock,
-    time: 'virtual',
-    startAt: START,
-    control: true,
-    enforceLimits: true,
-    accounts,
-  });
+  const service = await controlled({ enforceLimits: true, accounts });
   return { service, url: sink.url };
 }
 
@@ -245,11 +238,9 @@ const CASES = (Object.keys(SWITCH_VALUES) as Names[]).flatMap((name) =>
 describe('switches', () => {
   test.each(CASES)('%s: %s', async (name, value) => {
     const of = await scene();
-    const path = `${of.service.emulator.url}/-/emulator/switches`;
-    const body = JSON.stringify({ failureFunction: 'off', [name]: value });
-    const set: unknown = await (await fetch(path, { method: 'POST', body })).json();
-    expect(set).toMatchObject({ [name]: value });
-    expect(await (await fetch(path)).json()).toEqual(set);
+    const set = await control(of.service, 'POST /switches', { failureFunction: 'off', [name]: value });
+    expect(set.json).toMatchObject({ [name]: value });
+    expect((await control(of.service, 'GET /switches')).json).toEqual(set.json);
     const [see, expected] = PROBES[name] as Probe<string | number>;
     expect(await see(of)).toEqual(expected[value]);
   });
