@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { httpSink } from '../../test/support/http-sink.ts';
 import { manage } from './conformance-support.ts';
 import { OPERATIONS } from './interface-names.ts';
-import { ACCOUNT, TOKEN, world, type World } from './world.ts';
+import { ACCOUNT, MANAGER, TOKEN, world, type World } from './world.ts';
 
 type Call = readonly [method: string, path: string, body?: object];
 
@@ -33,7 +33,6 @@ const REQUESTS: Readonly<Record<keyof typeof OPERATIONS, Call>> = {
 
 const NAMES = Object.keys(OPERATIONS);
 const BEARER = `Bearer ${TOKEN}`;
-const BASIC = `Basic ${btoa('ops@example.com:pass:word')}`;
 const isManagement = (name: string): boolean => name.startsWith('4.2.');
 
 /** Starts a service with a flow-control key and an index. Returns a function that sends an operation's request. */
@@ -59,7 +58,7 @@ describe('every operation', () => {
     const { service, make } = await prepared();
     const before = service.emulator.messages(ACCOUNT).length;
     const wrong = isManagement(name) ? `Basic ${btoa('ops@example.com:wrong')}` : 'Bearer wrong';
-    for (const authorization of ['', wrong, isManagement(name) ? BEARER : BASIC, `Digest ${TOKEN}`]) {
+    for (const authorization of ['', wrong, isManagement(name) ? BEARER : MANAGER.Authorization, `Digest ${TOKEN}`]) {
       const { status, json } = await make(name, authorization);
       expect([status, json]).toEqual([401, { error: expect.any(String) }]);
     }

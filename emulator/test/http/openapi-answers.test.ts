@@ -8,7 +8,7 @@ import { httpSink, type SunkRequest } from '../../../test/support/http-sink.ts';
 import { DOCUMENT, OPERATIONS, parametersIn, type Operation } from '../../../test/support/interface-document.ts';
 import { problems } from '../../../test/support/json-schema.ts';
 import { DocumentedAnswers, type Answer } from '../../../test/support/openapi-answers.ts';
-import { READ_ONLY_TOKEN, TOKEN, world, type World } from '../world.ts';
+import { MANAGER, READ_ONLY_TOKEN, TOKEN, world, type World } from '../world.ts';
 
 const NOWHERE = 'http://127.0.0.1:1/';
 const MAX_BODY = 100_000;
@@ -22,8 +22,6 @@ interface Change {
   readonly credentials?: string;
 }
 
-const BASIC = `Basic ${btoa('ops@example.com:pass:word')}`;
-
 /** Returns the example body of the document. */
 function exampleBody({ object }: Operation): string | undefined {
   const value = Object.values(object.requestBody?.content ?? {})[0]?.examples?.['request']?.value;
@@ -36,7 +34,7 @@ async function ask(service: World, name: string, change: Change = {}): Promise<n
   const { path = {}, query = '', headers, body = exampleBody(operation) } = change;
   const examples = new Map(parametersIn(operation, 'path').map(({ name: part, example }) => [part, example!]));
   const target = operation.path.replaceAll(/\{(\w+)\}/g, (_whole, part: string) => path[part] ?? examples.get(part)!);
-  const credentials = change.credentials ?? (operation.api === 'message' ? `Bearer ${TOKEN}` : BASIC);
+  const credentials = change.credentials ?? (operation.api === 'message' ? `Bearer ${TOKEN}` : MANAGER.Authorization);
   const sent = { Authorization: credentials, ...headers };
   const { status } = await service.call(operation.method, target + query, {
     headers: sent,

@@ -10,21 +10,19 @@ import { startServer } from '#emulator/http/server.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
-import { ACCOUNT, READ_ONLY_TOKEN, START, TOKEN, world } from '../world.ts';
-
-const BASIC = `Basic ${Buffer.from('ops@example.com:pass:word').toString('base64')}`;
+import { ACCOUNT, MANAGER, READ_ONLY_TOKEN, START, TOKEN, world } from '../world.ts';
 
 describe('credentials', () => {
   test.each([
     ['none', {}, 'GET', '/v2/logs', 401],
     ['a wrong token', { Authorization: 'Bearer nope' }, 'GET', '/v2/logs', 401],
-    ['a scheme of the other API', { Authorization: BASIC }, 'GET', '/v2/logs', 401],
+    ['a scheme of the other API', MANAGER, 'GET', '/v2/logs', 401],
     ['the right token', { Authorization: `Bearer ${TOKEN}` }, 'GET', '/v2/logs', 200],
     ['the read-only token on a read', { Authorization: `Bearer ${READ_ONLY_TOKEN}` }, 'GET', '/v2/logs', 200],
     ['the read-only token on a write', { Authorization: `Bearer ${READ_ONLY_TOKEN}` }, 'DELETE', '/v2/dlq', 403],
     ['a token at the management API', { Authorization: `Bearer ${TOKEN}` }, 'GET', `/v2/msgsvc/stats/${ACCOUNT}`, 401],
     ['a wrong password', { Authorization: `Basic ${btoa('ops@example.com:no')}` }, 'GET', '/v2/msgsvc/stats/x', 401],
-    ['username and password', { Authorization: BASIC }, 'GET', `/v2/msgsvc/stats/${ACCOUNT}`, 200],
+    ['username and password', MANAGER, 'GET', `/v2/msgsvc/stats/${ACCOUNT}`, 200],
   ])('%s', async (_what, headers, method, path, status) => {
     const service = await world();
     const answer = await fetch(service.emulator.url + path, { method, headers });
@@ -41,7 +39,7 @@ describe('credentials', () => {
     const { json } = await service.call<{ token: string; read_only_token: string }>(
       'POST',
       `/v2/msgsvc/rotate-token/${ACCOUNT}`,
-      { headers: { Authorization: BASIC } },
+      { headers: MANAGER },
     );
     const statuses = await Promise.all([TOKEN, READ_ONLY_TOKEN, json.token, json.read_only_token].map(read));
     expect(statuses).toEqual([401, 401, 200, 200]);

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { httpSink } from '../../../test/support/http-sink.ts';
+import { manage } from '../conformance-support.ts';
 import { ACCOUNT, world } from '../world.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -131,13 +132,12 @@ test('message DLQ, flow control and URL Groups', async () => {
 
 test('statistics follow from the deliveries', async () => {
   const { service } = await eventful();
-  const headers = { Authorization: `Basic ${btoa('ops@example.com:pass:word')}` };
   interface Stats {
     readonly daily_msgsvc_messages: readonly { id: string; data_points: readonly { y: number }[] }[];
     readonly daily_workflow_messages: readonly { id: string; data_points: readonly { y: number }[] }[];
     readonly total_monthly_billing: number;
   }
-  const { json } = await service.call<Stats>('GET', `/v2/msgsvc/stats/${ACCOUNT}`, { headers });
+  const { json } = await manage<Stats>(service, 'GET', `/v2/msgsvc/stats/${ACCOUNT}`);
   const attempts = service.facts.filter((fact) => fact.kind === 'attempt');
   for (const [series, workflow] of [
     [json.daily_msgsvc_messages, false],

@@ -3,20 +3,17 @@ import { describe, expect, test } from 'vitest';
 import type { RunOptions } from '#emulator/emulator-options.ts';
 import type { PlanName } from '#emulator/state/account.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
+import { manage } from '../conformance-support.ts';
 import { ACCOUNT, TOKEN, allLogs, world, type World } from '../world.ts';
 
 const DAY_MS = 86_400_000;
-const MANAGE = { Authorization: `Basic ${btoa('ops@example.com:pass:word')}` };
 
 function limited(plan: PlanName, options: Partial<RunOptions> = {}): Promise<World> {
   return world({ enforceLimits: true, accounts: [{ id: ACCOUNT, token: TOKEN, plan }], ...options });
 }
 
 async function setPlan(service: World, name: string): Promise<void> {
-  const answer = await service.call('POST', `/v2/msgsvc/set-plan/${ACCOUNT}`, {
-    headers: MANAGE,
-    body: JSON.stringify({ plan_name: name }),
-  });
+  const answer = await manage(service, 'POST', `/v2/msgsvc/set-plan/${ACCOUNT}`, { plan_name: name });
   expect(answer.status).toBe(200);
 }
 

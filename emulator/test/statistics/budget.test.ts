@@ -8,9 +8,9 @@ import { createPlanBilling } from '#emulator/statistics/plan-billing.ts';
 import { createStatistics } from '#emulator/statistics/statistics.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
+import { manage as manageAny } from '../conformance-support.ts';
 import { ACCOUNT, allLogs, READ_ONLY_TOKEN, START, statesOf, TOKEN, world, type World } from '../world.ts';
 
-const HEADERS = { Authorization: `Basic ${btoa('ops@example.com:pass:word')}` };
 const NEXT_MONTH = Date.UTC(2026, 11, 1);
 
 function service(
@@ -21,16 +21,10 @@ function service(
   return world({ enforceLimits: true, accounts: [account], ...options });
 }
 
-const manage = <T = Record<string, unknown>>(running: World, method: string, path: string, body?: object) =>
-  running.call<T>(method, `/v2/msgsvc/${path}`, {
-    headers: HEADERS,
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
+const manage = (running: World, method: string, path: string, body?: object) =>
+  manageAny(running, method, `/v2/msgsvc/${path}`, body);
 
-const record = async (running: World): Promise<Record<string, unknown>> => {
-  const { json } = await manage(running, 'POST', `rotate-token/${ACCOUNT}`);
-  return json;
-};
+const record = async (running: World) => (await manage(running, 'POST', `rotate-token/${ACCOUNT}`)).json;
 
 const billed = async (running: World): Promise<unknown> =>
   (await manage(running, 'GET', `stats/${ACCOUNT}`)).json['total_monthly_billing'];

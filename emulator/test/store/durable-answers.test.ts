@@ -10,13 +10,8 @@ import { OPERATIONS } from '../../../test/support/interface-document.ts';
 import { opsd, start } from '../../../test/support/program.ts';
 import { tempDir } from '../../../test/support/temp-dir.ts';
 import { until } from '../../../test/support/until.ts';
+import { manage } from '../conformance-support.ts';
 import { ACCOUNT, allLogs, TOKEN, world, type World } from '../world.ts';
-
-const manage = (service: World, method: string, path: string, body?: object) =>
-  service.call(method, path, {
-    headers: { authorization: `Basic ${Buffer.from('ops@example.com:pass:word').toString('base64')}` },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
 
 /** Makes all commits fail. Returns a function that ends the failure. */
 function failingCommits(): () => void {

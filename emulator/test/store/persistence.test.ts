@@ -8,17 +8,12 @@ import { httpSink } from '../../../test/support/http-sink.ts';
 import { opsd } from '../../../test/support/program.ts';
 import { tempDir } from '../../../test/support/temp-dir.ts';
 import { until } from '../../../test/support/until.ts';
+import { manage } from '../conformance-support.ts';
 import { ACCOUNT, allLogs, TOKEN, world, type World } from '../world.ts';
 
 let seed = 100;
 const kept = (dataFolder: string, options: Parameters<typeof world>[0] = {}) =>
   world({ dataFolder, random: seededRandom(seed++), ...options });
-
-const manage = (service: World, method: string, path: string, body?: object) =>
-  service.call(method, path, {
-    headers: { authorization: `Basic ${Buffer.from('ops@example.com:pass:word').toString('base64')}` },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
 
 const rows = (folder: string): Record<string, number> => {
   using db = disposable(new DatabaseSync(join(folder, 'emulator.db'), { readOnly: true }));
