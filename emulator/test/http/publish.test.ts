@@ -75,13 +75,6 @@ describe('header values are UTF-8', () => {
   });
 });
 
-test('spaces in a redaction are not part of the name', async () => {
-  const service = await world();
-  const headers = { 'Svc-Redact-Fields': 'header[ X-Secret ]', 'Svc-Forward-X-Secret': 'hidden', 'Svc-Delay': '1h' };
-  await service.call('POST', '/v2/publish/http://a.example/', { headers });
-  expect(JSON.stringify(await allLogs(service))).toMatch(/"X-Secret":\["REDACTED:/);
-});
-
 test.each(['True', 'TRUE', 'true'])('%s is true', async (value) => {
   const service = await world();
   const headers = { 'Svc-Content-Based-Deduplication': value, 'Svc-Delay': '1h' };
@@ -428,7 +421,11 @@ describe('callbacks', () => {
   });
 });
 
-test.each(['headers', 'header'])('%s redacts all headers', async (fields) => {
+test.each([
+  ['headers redacts all headers', 'headers'],
+  ['header redacts all headers', 'header'],
+  ['spaces in a redaction are not part of the name', 'header[ Token ]'],
+])('%s', async (_what, fields) => {
   const service = await world();
   const headers = { 'Svc-Redact-Fields': fields, 'Svc-Forward-Token': 'abc', 'Svc-Delay': '1h' };
   await service.call('POST', '/v2/publish/http://a.example/', { headers });

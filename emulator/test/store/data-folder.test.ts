@@ -12,6 +12,13 @@ import { ACCOUNT, allLogs, world } from '../world.ts';
 
 const kept = (dataFolder: string, options: Parameters<typeof world>[0] = {}) => world({ dataFolder, ...options });
 
+/** Executes statements on a file, which is created if it does not exist. */
+const edited = (sql: string) => (path: string) => {
+  const db = new DatabaseSync(path);
+  db.exec(sql);
+  db.close();
+};
+
 describe('rejected with the reason', () => {
   test('a folder that another service uses', async () => {
     const folder = tempDir();
@@ -31,25 +38,19 @@ describe('rejected with the reason', () => {
     await kept(folder);
   });
 
-  test('another schema, which is left unchanged', async () => {
+  test.each([
+    ['another schema', 'PRAGMA user_version = 9', /has schema 9, but this program requires schema 2/],
+    [
+      'a database of another program',
+      'CREATE TABLE theirs (a)',
+      /was made by another program.*The file was not changed/,
+    ],
+  ])('%s, which is left unchanged', async (_what, sql, reason) => {
     const folder = tempDir();
     const path = join(folder, 'emulator.db');
-    const db = new DatabaseSync(path);
-    db.exec('PRAGMA user_version = 9');
-    db.close();
+    edited(sql)(path);
     const before = readFileSync(path);
-    await expect(kept(folder)).rejects.toThrow(/has schema 9, but this program requires schema 2/);
-    expect(readFileSync(path)).toEqual(before);
-  });
-
-  test('a database of another program, which is left unchanged', async () => {
-    const folder = tempDir();
-    const path = join(folder, 'emulator.db');
-    const db = new DatabaseSync(path);
-    db.exec('CREATE TABLE theirs (a)');
-    db.close();
-    const before = readFileSync(path);
-    await expect(kept(folder)).rejects.toThrow(/was made by another program.*The file was not changed/);
+    await expect(kept(folder)).rejects.toThrow(reason);
     expect(readFileSync(path)).toEqual(before);
   });
 
@@ -78,11 +79,6 @@ describe('a damaged file', () => {
     return { folder, path: join(folder, 'emulator.db') };
   }
 
-  const edited = (sql: string) => (path: string) => {
-    const db = new DatabaseSync(path);
-    db.exec(sql);
-    db.close();
-  };
   const damages: Readonly<Record<string, (path: string) => void>> = {
     'that ends in its middle': (path) => truncateSync(path, Math.floor(readFileSync(path).length / 8_192) * 4_096),
     'that ends within its first page': (path) => truncateSync(path, 1_000),
