@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
 import { until } from '../../support/until.ts';
-import { notificationWorld } from './world.ts';
+import { came, notificationWorld, receiverWorld } from './world.ts';
 
 interface Alert {
   readonly labels: Readonly<Record<string, string>>;
@@ -15,13 +15,9 @@ function posts(sink: HttpSink): Alert[][] {
   return sink.requests.map((request) => JSON.parse(request.body.toString('utf8')) as Alert[]);
 }
 
-function came(sink: HttpSink, count: number): Promise<true> {
-  return until({ what: `${count} posts` }, () => sink.requests.length >= count || undefined);
-}
-
 test('an alert has its own labels and a future end, and is sent again while it is active', async () => {
   const sink = await httpSink();
-  const { start, tell, clock } = notificationWorld();
+  const { start, tell, pass } = notificationWorld();
   await start({ alertmanager: { url: `${sink.url}/am/`, labels: { cluster: 'eu' } } });
   tell();
   await came(sink, 1);
@@ -41,16 +37,13 @@ test('an alert has its own labels and a future end, and is sent again while it i
     endsAt: '2026-11-18T10:34:00.000Z',
   };
   expect(posts(sink)[0]).toEqual([alert]);
-  await until({ what: 'the wait' }, () => clock.nextIn === 60_000);
-  await clock.advance(60_000);
+  await pass(60_000);
   await came(sink, 2);
   expect(posts(sink)[1]).toEqual([{ ...alert, endsAt: '2026-11-18T10:35:00.000Z' }]);
 });
 
 test('a hold that passes from one guard to another stays one alert, and ends as one', async () => {
-  const sink = await httpSink();
-  const { start, tell } = notificationWorld();
-  await start({ alertmanager: { url: sink.url } });
+  const { sink, tell } = await receiverWorld('alertmanager');
   tell();
   await came(sink, 1);
   tell({ guard: 'clock', summary: 'clock holds resume-billing' });
@@ -63,9 +56,7 @@ test('a hold that passes from one guard to another stays one alert, and ends as 
 });
 
 test('an end is sent with its time until it is accepted, and then nothing', async () => {
-  const sink = await httpSink();
-  const { start, tell, clock, store, turn } = notificationWorld();
-  await start({ alertmanager: { url: sink.url } });
+  const { sink, tell, clock, store, turn, pass } = await receiverWorld('alertmanager');
   tell();
   tell({ key: 'other' });
   await came(sink, 1);
@@ -73,8 +64,7 @@ test('an end is sent with its time until it is accepted, and then nothing', asyn
   tell({ isResolved: true });
   await came(sink, 2);
   sink.answerWith((_request, response) => void response.end());
-  await until({ what: 'the wait' }, () => clock.nextIn === 1_000);
-  await clock.advance(1_000);
+  await pass(1_000);
   await came(sink, 3);
   const ends = posts(sink).map((alerts) => alerts.map(({ endsAt }) => endsAt.slice(11, 19)));
   expect(ends).toEqual([
@@ -114,25 +104,20 @@ test('active and resolved conditions survive a restart', async () => {
 });
 
 test('a condition that restarts before its end was accepted is active', async () => {
-  const sink = await httpSink((_request, response) => void response.writeHead(503).end());
-  const { start, tell, clock } = notificationWorld();
-  const notifier = await start({ alertmanager: { url: sink.url } });
+  const { sink, notifier, tell, pass } = await receiverWorld('alertmanager', 503);
   tell();
   await came(sink, 1);
   tell({ isResolved: true });
   tell();
   sink.answerWith((_request, response) => void response.end());
-  await until({ what: 'the wait' }, () => clock.nextIn === 1_000);
-  await clock.advance(1_000);
+  await pass(1_000);
   await came(sink, 2);
   expect(posts(sink)[1]).toMatchObject([{ endsAt: '2026-11-18T10:34:01.000Z' }]);
   expect(notifier.activeConditions()).toHaveLength(1);
 });
 
 test('an end that is never accepted is dropped after an hour: by then the alert has ended by itself', async () => {
-  const sink = await httpSink();
-  const { start, tell, clock, store, turn } = notificationWorld();
-  await start({ alertmanager: { url: sink.url } });
+  const { sink, tell, clock, store, turn } = await receiverWorld('alertmanager');
   tell();
   await came(sink, 1);
   sink.answerWith((_request, response) => void response.writeHead(503).end());
@@ -150,14 +135,13 @@ test('an end that is never accepted is dropped after an hour: by then the alert 
 
 test('a condition of severity info is not an alert before it has lasted', async () => {
   const sink = await httpSink();
-  const { start, tell, clock } = notificationWorld();
+  const { start, tell, pass } = notificationWorld();
   await start({ alertmanager: { url: sink.url }, infoAfter: '30s' });
   tell({ severity: 'info' });
   tell({ key: 'other' });
   await came(sink, 1);
   expect(posts(sink)[0]).toMatchObject([{ labels: { condition: 'other' } }]);
-  await until({ what: 'the wait' }, () => clock.nextIn === 30_000);
-  await clock.advance(30_000);
+  await pass(30_000);
   await came(sink, 2);
   expect(posts(sink)[1]).toHaveLength(2);
 });
@@ -166,9 +150,7 @@ test.each([
   ['300', 300_000],
   ['0', 1_000],
 ])('a requested wait of %s s is kept, also above the interval', async (wait, ms) => {
-  const sink = await httpSink((_request, response) => void response.writeHead(429, { 'Retry-After': wait }).end());
-  const { start, tell, clock } = notificationWorld();
-  await start({ alertmanager: { url: sink.url } });
+  const { sink, tell, clock } = await receiverWorld('alertmanager', 429, { 'Retry-After': wait });
   tell();
   await came(sink, 1);
   await until({ what: 'the wait' }, () => clock.nextIn === ms);

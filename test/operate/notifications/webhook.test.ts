@@ -6,16 +6,12 @@ import { httpProxy, PROXY_PASSWORD, proxyEnvironment } from '../../support/http-
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
-import { notificationWorld, NOW } from './world.ts';
+import { came, notificationWorld, NOW, receiverWorld } from './world.ts';
 
 type Sent = Readonly<Record<string, unknown>>;
 
 function bodies(sink: HttpSink): Sent[] {
   return sink.requests.map((request) => JSON.parse(request.body.toString('utf8')) as Sent);
-}
-
-function came(sink: HttpSink, count: number): Promise<true> {
-  return until({ what: `${count} notifications` }, () => sink.requests.length >= count || undefined);
 }
 
 describe('a condition', () => {
@@ -58,9 +54,7 @@ describe('a condition', () => {
   });
 
   test('that continues is not notified again, nor is the end of a condition that had not begun', async () => {
-    const sink = await httpSink();
-    const { start, tell, turn } = notificationWorld();
-    const notifier = await start({ webhook: { url: sink.url } });
+    const { sink, notifier, tell, turn } = await receiverWorld('webhook');
     tell({ isResolved: true });
     tell();
     tell({ at: NOW + 5, detail: 'Still 429.' });
@@ -76,9 +70,7 @@ describe('a condition', () => {
   });
 
   test('that is snoozed is not notified of, and notified again when it begins again', async () => {
-    const sink = await httpSink();
-    const { start, tell } = notificationWorld();
-    const notifier = await start({ webhook: { url: sink.url } });
+    const { sink, notifier, tell } = await receiverWorld('webhook');
     tell();
     await came(sink, 1);
     tell({ isResolved: true, isSnoozed: true, at: NOW + 1 });
@@ -89,9 +81,7 @@ describe('a condition', () => {
   });
 
   test('that is snoozed before its notification is delivered is not notified of', async () => {
-    const sink = await httpSink((_request, response) => void response.writeHead(503).end());
-    const { start, tell, clock, turn } = notificationWorld();
-    await start({ webhook: { url: sink.url } });
+    const { sink, tell, clock, turn } = await receiverWorld('webhook', 503);
     tell();
     tell({ key: 'other' });
     await came(sink, 1);
@@ -108,9 +98,7 @@ describe('a condition', () => {
   });
 
   test('that becomes worse is notified again', async () => {
-    const sink = await httpSink();
-    const { start, tell } = notificationWorld();
-    await start({ webhook: { url: sink.url } });
+    const { sink, tell } = await receiverWorld('webhook');
     tell();
     tell({ severity: 'critical' });
     tell({ severity: 'warning' });
@@ -150,9 +138,7 @@ describe('a condition', () => {
   });
 
   test('of severity info that becomes worse is notified at once', async () => {
-    const sink = await httpSink();
-    const { start, tell } = notificationWorld();
-    await start({ webhook: { url: sink.url } });
+    const { sink, tell } = await receiverWorld('webhook');
     tell({ severity: 'info' });
     tell({ severity: 'warning' });
     await came(sink, 1);
@@ -174,9 +160,7 @@ describe('a condition', () => {
 
 describe('a receiver', () => {
   test('that fails is retried, with growing intervals, and the order stays', async () => {
-    const sink = await httpSink((_request, response) => void response.writeHead(503).end());
-    const { start, tell, clock, said, log } = notificationWorld();
-    await start({ webhook: { url: sink.url } });
+    const { sink, tell, said, log, pass } = await receiverWorld('webhook', 503);
     tell();
     tell({ isResolved: true });
     await came(sink, 1);
@@ -185,13 +169,11 @@ describe('a receiver', () => {
       [2_000, 3],
       [4_000, 4],
     ] as const) {
-      await until({ what: 'the wait' }, () => clock.nextIn === wait);
-      await clock.advance(wait);
+      await pass(wait);
       await came(sink, count);
     }
     sink.answerWith((_request, response) => void response.end());
-    await until({ what: 'the wait' }, () => clock.nextIn === 8_000);
-    await clock.advance(8_000);
+    await pass(8_000);
     await came(sink, 6);
     expect(bodies(sink).map(({ status }) => status)).toEqual([...Array<string>(5).fill('firing'), 'resolved']);
     expect(said).toContainEqual({ type: 'notification.failed', receiver: 'webhook', reason: 'status 503' });
@@ -200,9 +182,7 @@ describe('a receiver', () => {
   });
 
   test('that requests a pause gets it, ten minutes at most', async () => {
-    const sink = await httpSink((_request, response) => void response.writeHead(429, { 'Retry-After': '7200' }).end());
-    const { start, tell, clock } = notificationWorld();
-    await start({ webhook: { url: sink.url } });
+    const { sink, tell, clock } = await receiverWorld('webhook', 429, { 'Retry-After': '7200' });
     tell();
     await came(sink, 1);
     await until({ what: 'the wait' }, () => clock.nextIn === 600_000);
@@ -243,9 +223,7 @@ describe('a receiver', () => {
 
   test('that redirects is not followed', async () => {
     const other = await httpSink();
-    const sink = await httpSink((_request, response) => void response.writeHead(307, { Location: other.url }).end());
-    const { start, tell, clock } = notificationWorld();
-    await start({ webhook: { url: sink.url } });
+    const { tell, clock } = await receiverWorld('webhook', 307, { Location: other.url });
     tell();
     await until({ what: 'the wait' }, () => clock.nextIn === 1_000);
     expect(other.requests).toEqual([]);
@@ -318,9 +296,7 @@ describe('a caller that raises a condition', () => {
   });
 
   test('is heard when the store cannot be written, and it is written when it can', async () => {
-    const sink = await httpSink();
-    const { start, tell, turn, broken, store, said } = notificationWorld();
-    await start({ webhook: { url: sink.url } });
+    const { sink, tell, turn, broken, store, said } = await receiverWorld('webhook');
     broken.isBroken = true;
     tell({ key: 'paused/engine', severity: 'critical' });
     await came(sink, 1);

@@ -9,7 +9,9 @@ import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { createNotificationStore } from '#storage/notification-store.ts';
+import { httpSink, type HttpSink } from '../../support/http-sink.ts';
 import { memoryStore } from '../../support/memory-store.ts';
+import { until } from '../../support/until.ts';
 
 export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 
@@ -26,6 +28,23 @@ export const NOTIFICATION: Notification = {
   at: NOW,
   isResolved: false,
 };
+
+/** Waits until a receiver got so many requests. */
+export function came(sink: HttpSink, count: number): Promise<true> {
+  return until({ what: `${count} notifications` }, () => sink.requests.length >= count || undefined);
+}
+
+/** Starts a notifier with one receiver, which responds with this status. */
+export async function receiverWorld(
+  receiver: 'webhook' | 'alertmanager',
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const sink = await httpSink((_request, response) => void response.writeHead(status, headers).end());
+  const world = notificationWorld();
+  const notifier = await world.start({ [receiver]: { url: sink.url } });
+  return { ...world, sink, notifier };
+}
 
 export function notificationWorld() {
   const opened = memoryStore();
@@ -67,6 +86,11 @@ export function notificationWorld() {
     },
     /** One turn: raised conditions are in the store, and senders know them. */
     turn: (): Promise<void> => clock.advance(0),
+    /** Waits until the sender waits for this time, and lets it pass. */
+    pass: async (ms: number): Promise<void> => {
+      await until({ what: `the wait of ${ms} ms` }, () => clock.nextIn === ms);
+      await clock.advance(ms);
+    },
     lost: () =>
       said.flatMap((event) => (event.type === 'notification.dropped' ? [`${event.receiver} ${event.reason}`] : [])),
   };
