@@ -1,7 +1,7 @@
 /** `opsd flow-control list`, against a real server. */
 import { expect, test } from 'vitest';
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
-import { NOW, serving, world } from '../operate/http/world.ts';
+import { serving, world } from '../operate/http/world.ts';
 import { opsd } from './terminal.ts';
 
 const KEYS: readonly FlowControlKey[] = [
@@ -14,17 +14,8 @@ const KEYS: readonly FlowControlKey[] = [
 /** Runs the command on an account with these keys, and one without a reading. */
 async function list(rows: readonly FlowControlKey[], args: readonly string[] = []) {
   const deps = world({ accounts: [{ name: 'production' }, { name: 'staging' }] });
-  for (const account of ['production', 'staging']) {
-    const registration = {
-      account,
-      collector: 'flowControl',
-      schedule: '',
-      intervalMs: 60_000,
-      maxStalenessMs: 180_000,
-    };
-    deps.board.register({ ...registration, collector: 'flowControl' });
-  }
-  deps.board.publish({ account: 'production', collector: 'flowControl', at: NOW, rows, dropped: 0 }, 5);
+  for (const account of ['production', 'staging']) deps.register('flowControl', account);
+  deps.publish('flowControl', rows);
   const { address } = await serving(deps);
   return opsd(['flow-control', 'list', ...args], { isTTY: true, columns: 80, env: { OPSD_URL: address } });
 }

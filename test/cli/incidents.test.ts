@@ -66,15 +66,8 @@ async function daemon(options: Options = {}) {
       },
     }),
   });
-  deps.board.register({
-    account: 'production',
-    collector: 'workflowDlq',
-    schedule: '',
-    intervalMs: MINUTE,
-    maxStalenessMs: 3 * MINUTE,
-  });
-  const reading = { account: 'production', collector: 'workflowDlq', at: NOW, rows: RUNS, dropped: 0 } as const;
-  if (!isUnread) deps.board.publish(reading, 5);
+  deps.register('workflowDlq');
+  if (!isUnread) deps.publish('workflowDlq', RUNS);
   return { deps, acknowledged };
 }
 

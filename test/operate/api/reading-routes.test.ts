@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import { AuditCursorError, type AuditQuery } from '#automate/ledger/audit-reading.ts';
-import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import { verifyAuditLog } from '#operate/api/audit.ts';
 import type { PolicyDetail } from '#operate/contract/policies.ts';
@@ -15,12 +14,6 @@ import { asked, engine, got, ledger, NOW, RESUME_BILLING, storedPlan, world, typ
 const HOSTILE = `<script>alert("x")</script>'&\u0000\u202e`;
 const ACCOUNTS = [{ name: 'production' }, { name: 'staging' }];
 
-function register(deps: World, collector: 'flowControl' | 'accountStats', accounts = ['production']): void {
-  for (const account of accounts) {
-    deps.board.register({ account, collector, schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 });
-  }
-}
-
 async function refusal(deps: World, path: string): Promise<readonly [number, string, string]> {
   const { status, body } = await asked(deps, path);
   const { error } = body as { error: { code: string; message: string } };
@@ -28,15 +21,10 @@ async function refusal(deps: World, path: string): Promise<readonly [number, str
 }
 
 describe('/api/v1/flow-control', () => {
-  function publish(deps: World, rows: readonly FlowControlKey[], account = 'production'): void {
-    const batch = { account, collector: 'flowControl' as const, at: NOW, rows, dropped: 0 };
-    deps.board.publish(batch, 5);
-  }
-
   test('keys are ordered by what keeps messages waiting, then by saturation', async () => {
     const deps = world({ accounts: ACCOUNTS });
-    register(deps, 'flowControl', ['production', 'staging']);
-    publish(deps, [
+    for (const { name } of ACCOUNTS) deps.register('flowControl', name);
+    deps.publish('flowControl', [
       { flowControlKey: 'free', waitListSize: 0 },
       { flowControlKey: 'half', waitListSize: 0, parallelismMax: 10, parallelismCount: 5 },
       { flowControlKey: 'rate', waitListSize: 7, parallelismMax: 10, parallelismCount: 1, rateMax: 4, rateCount: 4 },
@@ -61,9 +49,9 @@ describe('/api/v1/flow-control', () => {
   test('stale readings are withheld, and the source says so; the history stays', async () => {
     const flowControlHistory = new FlowControlHistory();
     const deps = world({ accounts: ACCOUNTS, flowControlHistory });
-    register(deps, 'flowControl');
+    deps.register('flowControl');
     using _following = flowControlHistory.follow(deps.board);
-    publish(deps, [{ flowControlKey: 'k', waitListSize: 3 }]);
+    deps.publish('flowControl', [{ flowControlKey: 'k', waitListSize: 3 }]);
     const fresh = await got<FlowControlView>(deps, '/api/v1/flow-control?account=production');
     expect(fresh.keys[0]!.history).toEqual([{ at: NOW, waitListSize: 3 }]);
     await deps.clock.advance(180_001);
@@ -143,7 +131,7 @@ describe('/api/v1/spend', () => {
           new Map([['production', { name: 'label', counts: [{ value: HOSTILE, states: { DELIVERED: 4 } }] }]]),
       },
     });
-    register(deps, 'accountStats');
+    deps.register('accountStats');
     const spend = { monthUsd: 12.5, forecastUsd: 30, paceUsd: 1, requestsLastDay: 7 };
     const points = { dailyBillings: [{ at: day, value: 0.5 }], dailyRequests: [{ at: day + 86_400_000, value: 9 }] };
     deps.board.publish(

@@ -61,14 +61,8 @@ async function retriggered(
       return { answer: { status: 200, contentType: undefined, body: Buffer.from('{}') }, notes: [] };
     },
   });
-  deps.board.register({
-    account: 'production',
-    collector: 'workflowDlq',
-    schedule: 'every 1m',
-    intervalMs: 60_000,
-    maxStalenessMs: 300_000,
-  });
-  deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows: [listed], dropped: 0 }, 10);
+  deps.register('workflowDlq');
+  deps.publish('workflowDlq', [listed]);
   const { address } = await serving(deps, { socketPath: join(tempDir(), 's') });
   const body = JSON.stringify({ id: 'dlq-1', confirm: 'dlq-1', reason: 'why', ...more });
   const answer = await ask(address, '/api/v1/retrigger', { method: 'POST', body });

@@ -14,19 +14,10 @@ async function verdict(deps: World) {
   return (await readStatus(deps, 20)).verdict;
 }
 
-function register(deps: World, collector: CollectorName = 'workflowDlq', account = 'production'): void {
-  deps.board.register({ account, collector, schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 });
-}
-
 /** Registers a collector, and publishes its reading. */
-function read(
-  deps: World,
-  collector: CollectorName = 'workflowDlq',
-  rows: readonly object[] = [],
-  account = 'production',
-): void {
-  register(deps, collector, account);
-  deps.board.publish({ account, collector, at: NOW, rows, dropped: 0 }, 12);
+function read(deps: World, collector: CollectorName = 'workflowDlq', rows: readonly object[] = [], account?: string) {
+  deps.register(collector, account);
+  deps.publish(collector, rows, account);
 }
 
 const broken = (): never => {
@@ -166,7 +157,7 @@ describe('the verdict', () => {
 
   test('a source that never succeeded is a problem', async () => {
     const deps = world();
-    register(deps);
+    deps.register('workflowDlq');
     fail(deps);
     expect(await verdict(deps)).toMatchObject({
       level: 'trouble',
@@ -315,7 +306,7 @@ describe('the verdict', () => {
   test('a pause comes after the problems', async () => {
     const pauses = async () => [{ scope: 'engine', reason: 'release night', at: NOW - 60_000, by: 'kim' }];
     const deps = world({ ledger: ledger({ pauses }) });
-    register(deps);
+    deps.register('workflowDlq');
     fail(deps);
     expect(await verdict(deps)).toMatchObject({
       level: 'trouble',
@@ -534,7 +525,7 @@ describe('the verdict', () => {
         outages: () => undefined,
         engine: engine({ conditions: () => [told] }),
       });
-      register(deps);
+      deps.register('workflowDlq');
       read(deps, 'logs');
       const { problems, sentence } = await verdict(deps);
       expect(sentence).toBe(`${summary}; and 1 more.`);
@@ -543,7 +534,7 @@ describe('the verdict', () => {
 
     test('a healthy state is not reported while the log is behind', async () => {
       const deps = world({ accounts: [{ name: 'production' }], outages: () => undefined });
-      register(deps, 'logs');
+      deps.register('logs');
       expect((await verdict(deps)).level).toBe('ok');
       deps.board.logLag.take('production', NOW - 720_000);
       read(deps, 'logs', [{ watermark: NOW - 720_000 }]);

@@ -60,16 +60,10 @@ function given({ runs, deadLetters = [], overrides = {} }: Given): World {
     policies: async () => [RESUME_BILLING],
     incidents: incidents({ deadLetters: () => deadLetters, ...overrides }),
   });
-  deps.board.register({
-    account: 'production',
-    collector: 'workflowDlq',
-    schedule: 'every 1m',
-    intervalMs: 60_000,
-    maxStalenessMs: 300_000,
-  });
+  deps.register('workflowDlq');
   if (runs !== undefined) {
     const rows = runs.toSorted((a, b) => a.createdAt - b.createdAt || (a.dlqId < b.dlqId ? -1 : 1));
-    deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 10);
+    deps.publish('workflowDlq', rows);
   }
   return deps;
 }
@@ -176,10 +170,7 @@ describe('GET /api/v1/dead-letters', () => {
           cursor = page.cursor;
           const newer = run({ dlqId: `new-${seen.length}`, createdAt: NOW });
           const { rows: before } = deps.board.latest('production', 'workflowDlq')!;
-          deps.board.publish(
-            { account: 'production', collector: 'workflowDlq', at: NOW, rows: [...before, newer], dropped: 0 },
-            1,
-          );
+          deps.publish('workflowDlq', [...before, newer]);
         } while (cursor !== undefined);
         const wanted = rows.flatMap(({ dlqId }) => [`workflow ${dlqId}`, `message ${dlqId}`]);
         expect(seen.toSorted()).toEqual(wanted.toSorted());
@@ -199,7 +190,7 @@ describe('GET /api/v1/dead-letters', () => {
 
   test('says that a reading is too old', async () => {
     const deps = given({ runs });
-    await deps.clock.advance(301_000);
+    await deps.clock.advance(181_000);
     const body = await got<List>(deps, '/api/v1/dead-letters?queue=workflow');
     expect(body.queues).toEqual([
       { account: 'production', queue: 'workflow', readAt: NOW, problem: 'the last reading is too old' },

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished } from 'vitest';
 import type { Incident } from '#foundation/domain/incident.ts';
+import type { CollectorName } from '#foundation/domain/observation.ts';
 import type { IdentifiedPlan, Plan, ResumeProposal } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
@@ -36,13 +37,22 @@ export interface World extends ServerDeps {
   readonly board: ObservationBoard;
   /** Lines of the log. */
   readonly log: string[];
+  /** Registers a collector that runs each minute, and whose readings are too old after three. */
+  register(collector: CollectorName, account?: string): void;
+  /** Publishes the reading of a collector. */
+  publish(collector: CollectorName, rows: readonly object[], account?: string): void;
 }
 
 export function world(overrides: Omit<Partial<ServerDeps>, 'board'> = {}): World {
   const clock = new ManualClock(NOW);
   const log: string[] = [];
+  const board = new ObservationBoard(clock);
   return {
-    board: new ObservationBoard(clock),
+    board,
+    register: (collector, account = 'production') =>
+      board.register({ account, collector, schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 }),
+    publish: (collector, rows, account = 'production') =>
+      board.publish({ account, collector, at: NOW, rows, dropped: 0 }, 12),
     engine: engine(),
     state: {
       auditHead: async () => undefined,

@@ -35,15 +35,9 @@ describe('spend', () => {
     const deps = world({ accounts: [{ name: 'production', managementApiUrl: 'http://a' }] });
     const { monthUsd = 40, days = Array.from({ length: 22 }, (_, index) => index - 18) } = more;
     const points = days.map((day) => ({ at: TODAY + day * DAY, value: day > 0 ? 0 : 20 + day }));
-    deps.board.register({
-      account: 'production',
-      collector: 'accountStats',
-      schedule: 'every 1m',
-      intervalMs: 60_000,
-      maxStalenessMs: 180_000,
-    });
+    deps.register('accountStats');
     const row = { spend: { monthUsd, paceUsd: 10, forecastUsd: 165 }, dailyBillings: points, dailyRequests: points };
-    deps.board.publish({ account: 'production', collector: 'accountStats', at: NOW, rows: [row], dropped: 0 }, 5);
+    deps.publish('accountStats', [row]);
     return deps;
   }
 
@@ -195,14 +189,12 @@ describe('flow control', () => {
   function flowing() {
     const flowControlHistory = new FlowControlHistory();
     const deps = world({ accounts: [{ name: 'production' }], flowControlHistory });
-    const schedule = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
-    deps.board.register({ account: 'production', collector: 'flowControl', ...schedule });
+    deps.register('flowControl');
     for (const ago of [20, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]) {
       const rows = [key('billing', ago % 5 === 0 ? 0 : ago), key('email', ago === 3 ? 7 : 0)];
       flowControlHistory.take('production', NOW - ago * 180_000, rows);
     }
-    const rows = [key('billing', 5), key('email', 0)];
-    deps.board.publish({ account: 'production', collector: 'flowControl', at: NOW, rows, dropped: 0 }, 5);
+    deps.publish('flowControl', [key('billing', 5), key('email', 0)]);
     return deps;
   }
 

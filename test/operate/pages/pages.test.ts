@@ -85,7 +85,7 @@ describe('the page of active policies', () => {
         createdAt: NOW,
         labels: [],
       }));
-      deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 12);
+      deps.publish('workflowDlq', rows);
       const { address } = await serving(deps);
       const markup = (await ask(address, '/')).text.replaceAll(/\s+/g, ' ');
       const parts = [
@@ -641,8 +641,7 @@ describe('log and statistics of an hour', () => {
 
   async function pageOf(reconciled: NonNullable<AccountReading['reconciled']>): Promise<string> {
     const deps = busyWorld();
-    const about = { account: 'production', collector: 'accountStats', at: NOW, dropped: 0 } as const;
-    deps.board.publish({ ...about, rows: [{ reconciled }] }, 12);
+    deps.publish('accountStats', [{ reconciled }]);
     const server = await serving(deps);
     expect((await ask(server.address, '/')).text).not.toContain('id="reconciliation');
     return (await ask(server.address, '/sources')).text;
@@ -699,11 +698,10 @@ describe('log and statistics of an hour', () => {
 
   test('is a problem on the first page, with a link to its row', async () => {
     const deps = busyWorld();
-    const about = { account: 'production', collector: 'accountStats', at: NOW, dropped: 0 } as const;
     const reconciled = (['ERROR', 'DELIVERED'] as const).map((state) => {
       return { state, hour, logs: 2_000, statistics: 500, agrees: false, isLasting: state === 'ERROR' };
     });
-    deps.board.publish({ ...about, rows: [{ reconciled }] }, 12);
+    deps.publish('accountStats', [{ reconciled }]);
     const { address } = await serving(deps);
     const markup = (await ask(address, '/')).text;
     expect(markup).toContain('href="/sources#reconciliation-production-ERROR"');

@@ -44,18 +44,11 @@ async function search() {
       usage: () => undefined,
     }),
   });
-  const about = { account: 'production', collector: 'workflowDlq', at: NOW, dropped: 0 } as const;
-  deps.board.register({ ...about, schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 300_000 });
-  deps.board.publish(
-    {
-      ...about,
-      rows: [
-        run({ dlqId: 'd-1', workflowRunId: 'wfr_1', labels: ['billing'], responseStatus: 503 }),
-        run({ dlqId: 'd-2', workflowRunId: 'wfr_2', workflowUrl: 'https://billing.example/flows/invoice' }),
-      ],
-    },
-    1,
-  );
+  deps.register('workflowDlq');
+  deps.publish('workflowDlq', [
+    run({ dlqId: 'd-1', workflowRunId: 'wfr_1', labels: ['billing'], responseStatus: 503 }),
+    run({ dlqId: 'd-2', workflowRunId: 'wfr_2', workflowUrl: 'https://billing.example/flows/invoice' }),
+  ]);
   const { address } = await serving(deps);
   const find = async (text: string) => {
     const {

@@ -19,12 +19,11 @@ async function daemon(overrides: Partial<World> = {}, count = 5) {
     }),
     ...overrides,
   });
-  const about = { account: 'production', collector: 'workflowDlq', at: NOW, dropped: 0 } as const;
-  deps.board.register({ ...about, schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 300_000 });
+  deps.register('workflowDlq');
   const rows = Array.from({ length: count }, (_, index) =>
     run({ dlqId: `d-${index}`, labels: ['billing'], createdAt: NOW - 3_600_000 + index }),
   );
-  deps.board.publish({ ...about, rows }, 10);
+  deps.publish('workflowDlq', rows);
   const browser = await browserOf(deps);
   const { address } = browser;
   const post = (path: string, fields: readonly (readonly [string, string])[]) =>

@@ -205,11 +205,8 @@ function fullWorld(text: (plain: string) => string): World {
     },
     { state: 'ERROR' as const, hour: NOW - 5_400_000, logs: 2_000, statistics: 500, agrees: false, isLasting: true },
   ];
-  deps.board.publish(
-    { account: 'production', collector: 'accountStats', at: NOW, dropped: 0, rows: [{ ...statistics, reconciled }] },
-    12,
-  );
-  deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 10);
+  deps.publish('accountStats', [{ ...statistics, reconciled }]);
+  deps.publish('workflowDlq', rows);
   const keys = [
     {
       flowControlKey: text('vendor'),
@@ -222,7 +219,7 @@ function fullWorld(text: (plain: string) => string): World {
     { flowControlKey: 'vendor', waitListSize: 7, isPaused: true, isPinnedRate: true, isDiscovered: true as const },
     { flowControlKey: 'mail', waitListSize: 0, parallelismMax: 5, parallelismCount: 1 },
   ];
-  deps.board.publish({ account: 'production', collector: 'flowControl', at: NOW, rows: keys, dropped: 0 }, 10);
+  deps.publish('flowControl', keys);
   return deps;
 }
 
