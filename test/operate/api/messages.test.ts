@@ -49,19 +49,16 @@ interface Used {
   readonly allowedPerDay: number;
 }
 
-function readingWorld(
-  api: LogApi,
-  options: { readonly usage?: Used; readonly overrides?: Partial<World> } = {},
-): World {
+function readingWorld(api: LogApi, overrides: Partial<World> = {}, usage?: Used): World {
   const clock = new ManualClock(NOW);
   return world({
     accounts: [{ name: 'production' }, { name: 'bare' }],
     liveReads: new LiveReads({
       clock,
       messageApi: (account) => (account === 'production' ? api : undefined),
-      usage: () => options.usage,
+      usage: () => usage,
     }),
-    ...options.overrides,
+    ...overrides,
   });
 }
 
@@ -254,7 +251,7 @@ describe('/api/v1/messages', () => {
   test('with several readable accounts, one must be named', async () => {
     const api = logOf([]);
     const liveReads = new LiveReads({ clock: new ManualClock(NOW), messageApi: () => api, usage: () => undefined });
-    expect(await refusal(readingWorld(api, { overrides: { liveReads } }), '/api/v1/messages')).toMatchObject({
+    expect(await refusal(readingWorld(api, { liveReads }), '/api/v1/messages')).toMatchObject({
       status: 400,
       message: 'account is required; it must be one of: production, bare.',
     });
@@ -267,7 +264,7 @@ describe('/api/v1/messages', () => {
 describe('the request budget', () => {
   test('the last tenth of a day’s requests is kept for collectors and policies', async () => {
     const api = logOf([entry('m', 0, 'ERROR')]);
-    const at = (usedToday: number) => readingWorld(api, { usage: { usedToday, allowedPerDay: 100 } });
+    const at = (usedToday: number) => readingWorld(api, {}, { usedToday, allowedPerDay: 100 });
     await got(at(89), '/api/v1/messages');
     expect(api.queries).toHaveLength(1);
     for (const path of ['/api/v1/messages', '/api/v1/messages/m']) {
@@ -334,11 +331,9 @@ describe('/api/v1/messages/{id}', () => {
       entry('m', 1_500, 'DELIVERED', { responseStatus: 200 }),
     ]);
     const deps = readingWorld(api, {
-      overrides: {
-        ledger: ledger({
-          actionsOn: async (_account, ids) => ([...ids].includes('r') ? [action({ id: 5, at: NOW + 2_000 })] : []),
-        }),
-      },
+      ledger: ledger({
+        actionsOn: async (_account, ids) => ([...ids].includes('r') ? [action({ id: 5, at: NOW + 2_000 })] : []),
+      }),
     });
     const { account, message } = await got<MessageDetail>(deps, '/api/v1/messages/m');
     expect(account).toBe('production');
@@ -429,7 +424,7 @@ describe('/api/v1/messages/{id}', () => {
       status: 500,
       labels: ['x'],
     };
-    const deps = readingWorld(logOf([]), { overrides: { ledger: ledger({ deadLetters: async () => [deadLetter] }) } });
+    const deps = readingWorld(logOf([]), { ledger: ledger({ deadLetters: async () => [deadLetter] }) });
     for (const id of ['d1', 'm9']) {
       const { message } = await got<MessageDetail>(deps, `/api/v1/messages/${id}`);
       expect(message).toMatchObject({ messageId: 'm9', labels: ['x'] });
@@ -451,7 +446,7 @@ describe('/api/v1/messages/{id}', () => {
     });
     const all = [deployed(3, 60, 'other.example.com'), deployed(2, 55, 'app.example.com'), deployed(1, 1, url)];
     const deploys = async (_accounts: readonly string[], since: number) => all.filter(({ at }) => at >= since);
-    const deps = readingWorld(log, { overrides: { ledger: ledger({ deploys }) } });
+    const deps = readingWorld(log, { ledger: ledger({ deploys }) });
     const { message } = await got<MessageDetail>(deps, '/api/v1/messages/m');
     expect(message!.timeline.map(({ at, kind }) => [at - NOW, kind])).toEqual([
       [5, 'created'],
@@ -490,9 +485,7 @@ describe('/api/v1/messages/{id}', () => {
       proposal: proposal({ workflowRunId: 'r2' }),
     });
     const deps = readingWorld(api, {
-      overrides: {
-        ledger: ledger({ actionsOn: async () => [resume], resumedFrom: async () => new Map([['r2', 'r1']]) }),
-      },
+      ledger: ledger({ actionsOn: async () => [resume], resumedFrom: async () => new Map([['r2', 'r1']]) }),
     });
     const { run } = await got<MessageDetail>(deps, '/api/v1/messages/r2?account=production');
     expect(run).toMatchObject({
