@@ -131,6 +131,13 @@ class World {
   }
 }
 
+/** A replica that works on the accounts that it gets. */
+async function begun(...accounts: readonly string[]): Promise<World> {
+  const world = new World(...accounts);
+  await world.begin();
+  return world;
+}
+
 function config(accounts: readonly string[]): Config {
   const policies = accounts.map((account) => ({ settings: { account }, source: '' }));
   return { accounts: accounts.map((name) => ({ name })), policies } as unknown as Config;
@@ -152,8 +159,7 @@ test('a replica works on its accounts after it begins, and not before', async ()
 
 test('after a handover the owner is unknown, and the replica that takes the account is named', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f'];
-  const world = new World(...names);
-  await world.begin();
+  const world = await begun(...names);
   world.replicas.set(FOREIGN, 'other');
   world.accountsOfOther = names;
   await world.clock.advance(BEAT_MS);
@@ -176,8 +182,7 @@ test('after a handover the owner is unknown, and the replica that takes the acco
 });
 
 test('an account that another replica took is withdrawn at once, and the generation must change', async () => {
-  const world = new World('a', 'b');
-  await world.begin();
+  const world = await begun('a', 'b');
   world.takeAway('a');
   await world.clock.advance(BEAT_MS);
   expect(new Set(world.changes)).toEqual(new Set(['withdrawn a', 'changed']));
@@ -191,8 +196,7 @@ test('an account that another replica took is withdrawn at once, and the generat
 });
 
 test('while the database is unreachable, nothing is withdrawn, and nothing is owned after the lease', async () => {
-  const world = new World('a');
-  await world.begin();
+  const world = await begun('a');
   world.isReachable = false;
   await world.clock.advance(LEASE_MS + BEAT_MS);
   expect(world.changes).toEqual([]);
@@ -206,8 +210,7 @@ test('while the database is unreachable, nothing is withdrawn, and nothing is ow
 });
 
 test('memory of an earlier epoch is never committed under a later one', async () => {
-  const world = new World('a');
-  await world.begin();
+  const world = await begun('a');
   world.isReachable = false;
   await world.clock.advance(LEASE_MS + BEAT_MS);
   world.isReachable = true;
@@ -221,8 +224,7 @@ test('memory of an earlier epoch is never committed under a later one', async ()
 });
 
 test('an account that another replica took while the database was unreachable is withdrawn afterwards', async () => {
-  const world = new World('a');
-  await world.begin();
+  const world = await begun('a');
   world.isReachable = false;
   await world.clock.advance(LEASE_MS + BEAT_MS);
   world.takeAway('a');
@@ -234,8 +236,7 @@ test('an account that another replica took while the database was unreachable is
 });
 
 test('accounts that were lost without the database are withdrawn when it does not let the replica return', async () => {
-  const world = new World('a');
-  await world.begin();
+  const world = await begun('a');
   world.isReachable = false;
   await world.clock.advance(LEASE_MS + BEAT_MS);
   world.replicas.clear();
@@ -249,8 +250,7 @@ test('accounts that were lost without the database are withdrawn when it does no
 });
 
 test('a process that was stopped for longer than the lease withdraws everything, before its next heartbeat', async () => {
-  const world = new World('a');
-  await world.begin();
+  const world = await begun('a');
   world.onStatement = () => void world.changes.push('statement');
   world.clock.stopFor(2 * LEASE_MS);
   expect(world.replica.owns('a')).toBe(false);
@@ -260,8 +260,7 @@ test('a process that was stopped for longer than the lease withdraws everything,
 });
 
 test('a commit with an unknown outcome requires another generation', async () => {
-  const world = new World('a');
-  await world.begin();
+  const world = await begun('a');
   world.replica.renew();
   expect(world.changes).toEqual(['changed']);
   expect(world.replica.isCurrent()).toBe(false);
@@ -270,15 +269,13 @@ test('a commit with an unknown outcome requires another generation', async () =>
 });
 
 test('a stop hands over every account, so that another replica takes it at once', async () => {
-  const world = new World('a', 'b');
-  await world.begin();
+  const world = await begun('a', 'b');
   await world.replica.stop();
   expect([...world.leases.values()].map(({ owner }) => owner)).toEqual([null, null, null]);
 });
 
 test('takeovers are counted, and the first owner of an account took over from nobody', async () => {
-  const world = new World('a');
-  await world.begin();
+  const world = await begun('a');
   expect(world.replica.readings().accounts[0]).toMatchObject({ epoch: 1, takeovers: 0, isOwn: true });
   world.takeAway('a');
   await world.clock.advance(BEAT_MS);
@@ -318,8 +315,7 @@ test('the leader works on the rows of an account that no replica configures any 
 });
 
 test('the leader leaves the rows of an account that another replica adds, and takes them when it is removed', async () => {
-  const world = new World('a');
-  await world.begin();
+  const world = await begun('a');
   world.replicas.set(FOREIGN, 'other');
   world.accountsOfOther = ['added'];
   await world.clock.advance(BEAT_MS);

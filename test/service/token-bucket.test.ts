@@ -8,6 +8,14 @@ import { call, clientUnderTest, json } from './client-under-test.ts';
 
 const { signal } = call;
 
+/** A bucket of one request a second, whose first one was taken. */
+async function emptied() {
+  const clock = new ManualClock(0);
+  const bucket = new TokenBucket(1, clock);
+  await bucket.take(signal);
+  return { clock, bucket };
+}
+
 describe('token bucket', () => {
   test('under any arrivals: in order, none lost, never more than capacity + rate × time, none later than it must be', async () => {
     const arrivals = fc.array(fc.record({ after: fc.integer({ min: 0, max: 3_000 }), leaves: fc.boolean() }), {
@@ -73,9 +81,7 @@ describe('token bucket', () => {
   });
 
   test('a waiter that leaves costs nothing, and an aborted one does not queue', async () => {
-    const clock = new ManualClock(0);
-    const bucket = new TokenBucket(1, clock);
-    await bucket.take(signal);
+    const { clock, bucket } = await emptied();
     const controller = new AbortController();
     const leaver = bucket.take(controller.signal);
     const next = bucket.take(signal);
@@ -89,9 +95,7 @@ describe('token bucket', () => {
   });
 
   test('the last waiter that leaves leaves no timer behind', async () => {
-    const clock = new ManualClock(0);
-    const bucket = new TokenBucket(1, clock);
-    await bucket.take(signal);
+    const { clock, bucket } = await emptied();
     const controller = new AbortController();
     const leaver = bucket.take(controller.signal);
     controller.abort(new Error('left'));
@@ -125,9 +129,7 @@ describe('token bucket', () => {
   });
 
   test('a jump of the wall clock changes nothing', async () => {
-    const clock = new ManualClock(0);
-    const bucket = new TokenBucket(1, clock);
-    await bucket.take(signal);
+    const { clock, bucket } = await emptied();
     let served = false;
     void bucket.take(signal).then(() => {
       served = true;
@@ -158,9 +160,7 @@ describe('token bucket', () => {
   });
 
   test('waiting requests already use the lower rate', async () => {
-    const clock = new ManualClock(0);
-    const bucket = new TokenBucket(1, clock);
-    await bucket.take(signal);
+    const { clock, bucket } = await emptied();
     const waiting = bucket.take(signal);
     await clock.advance(500);
     bucket.slowDown(500);
@@ -187,9 +187,7 @@ describe('in the client', () => {
   });
 
   test('an urgent request waits only for others of its kind', async () => {
-    const clock = new ManualClock(0);
-    const bucket = new TokenBucket(1, clock);
-    await bucket.take(signal);
+    const { clock, bucket } = await emptied();
     const served: string[] = [];
     const take = (name: string, urgent: boolean) => bucket.take(signal, urgent).then(() => served.push(name));
     const all = [take('read 1', false), take('read 2', false), take('write 1', true), take('write 2', true)];

@@ -86,25 +86,19 @@ describe('a run that requests a repetition', () => {
   });
 
   test('is not, when the next slot is earlier or the scheduler was stopped', async () => {
-    const w = world();
-    const { task, runs } = noting(w, {
+    const { w, runs } = started({
       schedule: { every: 10 * SECOND },
       run: () => Promise.resolve({ againInMs: 10 * SECOND }),
     });
-    w.scheduler.add(task);
-    w.scheduler.start();
     await w.clock.advance(21 * SECOND);
     expect(runs).toEqual(['10:00:00', '10:00:10', '10:00:20']);
 
-    const stopped = world();
-    const late = noting(stopped, { schedule: { every: HOUR }, run: () => Promise.resolve({ againInMs: SECOND }) });
-    stopped.scheduler.add(late.task);
-    stopped.scheduler.start();
-    await stopped.clock.advance(0);
-    await stopped.scheduler.stop();
-    await stopped.clock.advance(HOUR);
+    const late = started({ schedule: { every: HOUR }, run: () => Promise.resolve({ againInMs: SECOND }) });
+    await late.w.clock.advance(0);
+    await late.w.scheduler.stop();
+    await late.w.clock.advance(HOUR);
     expect(late.runs).toEqual(['10:00:00']);
-    expect(stopped.clock.timers).toBe(0);
+    expect(late.w.clock.timers).toBe(0);
   });
 });
 
@@ -122,9 +116,7 @@ describe('every', () => {
   });
 
   test('the next run is a whole millisecond, whatever the fraction of the monotonic clock', async () => {
-    const w = world({ random: 0.123_456_7 });
-    w.scheduler.add(noting(w, { schedule: { every: 10 * SECOND }, jitter: 0.3 }).task);
-    w.scheduler.start();
+    const { w } = started({ schedule: { every: 10 * SECOND }, jitter: 0.3 }, { random: 0.123_456_7 });
     await w.clock.advance(15 * SECOND);
     expect(w.scheduler.nextRunAt('task')! % 1).toBe(0);
   });
@@ -185,32 +177,35 @@ describe('every', () => {
   });
 
   test('a blocked event loop is followed by one run, then by the grid', async () => {
-    const w = world();
-    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND } });
-    const blocked = blockable(w.clock);
-    const scheduler = new Scheduler({ clock: blocked.clock, events: new EventBus(), random: () => 0 });
-    scheduler.add(task);
-    scheduler.start();
-    await w.clock.advance(SECOND);
-    blocked.block();
-    await w.clock.advance(34 * SECOND);
-    blocked.unblock();
-    await w.clock.advance(10 * SECOND);
+    const { clock, runs, block, unblock } = blockable({ every: 10 * SECOND });
+    await clock.advance(SECOND);
+    block();
+    await clock.advance(34 * SECOND);
+    unblock();
+    await clock.advance(10 * SECOND);
     expect(runs).toEqual(['10:00:00', '10:00:35', '10:00:40']);
-    await scheduler.stop();
   });
 });
 
-/** A clock whose timers can be delayed, as in a process with a blocked event loop. */
-function blockable(clock: ManualClock) {
+/** Starts a task on a clock whose timers can be delayed, as in a process with a blocked event loop. */
+function blockable(schedule: Task['schedule']) {
+  const w = world();
+  const { clock } = w;
   let isBlocked = false;
   const late: (() => void)[] = [];
+  const blocked = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    after: (ms: number, run: () => void) => clock.after(ms, () => (isBlocked ? void late.push(run) : run())),
+  };
+  const scheduler = new Scheduler({ clock: blocked, events: new EventBus(), random: () => 0 });
+  onTestFinished(() => scheduler.stop());
+  const { task, runs } = noting(w, { schedule });
+  scheduler.add(task);
+  scheduler.start();
   return {
-    clock: {
-      now: () => clock.now(),
-      monotonic: () => clock.monotonic(),
-      after: (ms: number, run: () => void) => clock.after(ms, () => (isBlocked ? void late.push(run) : run())),
-    },
+    clock,
+    runs,
     block: () => {
       isBlocked = true;
     },
@@ -244,18 +239,12 @@ describe('cron', () => {
   });
 
   test('a blocked event loop loses no slot and runs several only once', async () => {
-    const w = world();
-    const { task, runs } = noting(w, { schedule: everyQuarter });
-    const blocked = blockable(w.clock);
-    const scheduler = new Scheduler({ clock: blocked.clock, events: new EventBus(), random: () => 0 });
-    scheduler.add(task);
-    scheduler.start();
-    blocked.block();
-    await w.clock.advance(50 * MINUTE);
-    blocked.unblock();
-    await w.clock.advance(15 * MINUTE);
+    const { clock, runs, block, unblock } = blockable(everyQuarter);
+    block();
+    await clock.advance(50 * MINUTE);
+    unblock();
+    await clock.advance(15 * MINUTE);
     expect(runs).toEqual(['10:50:00', '11:00:00']);
-    await scheduler.stop();
   });
 
   test('a wall clock set ahead runs the skipped slots once, and reports it', async () => {
@@ -306,16 +295,14 @@ describe('cron', () => {
     ['goes back', '2026-10-24T22:00:00Z', 25 * 4],
     ['goes on', '2026-03-28T23:00:00Z', 23 * 4],
   ])('when Berlin %s, a quarter of an hour stays one', async (_what, midnight, quarters) => {
-    const w = world({ wall: Date.parse(midnight) });
     const starts: number[] = [];
-    w.scheduler.add({
-      name: 'task',
-      schedule: { cron: '*/15 * * * *', timezone: 'Europe/Berlin' },
-      timeoutMs: MINUTE,
-      jitter: 0,
-      run: async () => void starts.push(w.clock.now()),
-    });
-    w.scheduler.start();
+    const { w } = started(
+      {
+        schedule: { cron: '*/15 * * * *', timezone: 'Europe/Berlin' },
+        run: async () => void starts.push(w.clock.now()),
+      },
+      { wall: Date.parse(midnight) },
+    );
     // One local day, which is 25 or 23 hours long.
     await w.clock.advance(quarters * 15 * MINUTE);
     expect(starts).toHaveLength(quarters);
@@ -323,17 +310,15 @@ describe('cron', () => {
     expect(new Set(gaps)).toEqual(new Set([15 * MINUTE]));
   });
 
-  test('a daily run happens once on each day of the changes', async () => {
-    for (const start of ['2026-03-27T12:00:00Z', '2026-10-23T12:00:00Z']) {
-      const w = world({ wall: Date.parse(start) });
-      const { task, runs } = noting(w, { schedule: { cron: '30 2 * * *', timezone: 'Europe/Berlin' } });
-      w.scheduler.add(task);
-      w.scheduler.start();
+  test.each(['2026-03-27T12:00:00Z', '2026-10-23T12:00:00Z'])(
+    'a daily run happens once on each day of the change after %s',
+    async (start) => {
+      const schedule = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
+      const { w, runs } = started({ schedule }, { wall: Date.parse(start) });
       await w.clock.advance(4 * 24 * HOUR);
       expect(runs).toHaveLength(4);
-      await w.scheduler.stop();
-    }
-  });
+    },
+  );
 });
 
 describe('a run', () => {

@@ -36,6 +36,13 @@ async function take<Row>(book: IncidentBook, reading: DeadLetterReading<Row>): P
   for await (const _part of book.take(reading));
 }
 
+/** A world with one incident of one run, `a`. */
+async function failed() {
+  const w = await world();
+  await take(w.book, readingOfRuns([run({ dlqId: 'a' })]));
+  return w;
+}
+
 /** Ids of the members of each incident. */
 function groups(book: IncidentBook): Map<string, string[]> {
   const found = new Map<string, string[]>();
@@ -136,8 +143,7 @@ describe('members', async () => {
   });
 
   test('a reading that may lack entries removes no member', async () => {
-    const { book } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book } = await failed();
     await take(book, readingOfRuns([], { completeFrom: Infinity }));
     expect(only(book).now.workflow).toBe(1);
     await take(book, readingOfRuns([], { completeFrom: START + 1 }));
@@ -147,15 +153,13 @@ describe('members', async () => {
   });
 
   test('an id that now belongs to a later failure is a new member', async () => {
-    const { book } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book } = await failed();
     await take(book, readingOfRuns([run({ dlqId: 'a', createdAt: START + MINUTE })]));
     expect(only(book)).toMatchObject({ now: { workflow: 1 }, ever: 2, lastAt: START + MINUTE });
   });
 
   test('a run that was resumed and failed again returns to its incident after the gap', async () => {
-    const { book } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book } = await failed();
     const again = run({ dlqId: 'b', createdAt: START + 120 * MINUTE, labels: ['opsd:x:l1:1'] });
     await take(book, readingOfRuns([again]));
     expect(only(book)).toMatchObject({ ever: 2, now: { workflow: 1 } });
@@ -215,8 +219,7 @@ describe('the store', async () => {
   });
 
   test('after a failed commit, memory and store agree again', async () => {
-    const { book, store, db } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book, store, db } = await failed();
     db.exec('ALTER TABLE incident_members RENAME TO gone');
     const reading = readingOfRuns([run({ dlqId: 'a' }), run({ dlqId: 'b' })]);
     await expect(take(book, reading)).rejects.toThrow('incident_members');
@@ -247,8 +250,7 @@ describe('the store', async () => {
   });
 
   test('an acknowledgment during a commit is decided on its result, and neither is lost', async () => {
-    const { book, store, held } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book, store, held } = await failed();
     const { id } = only(book);
     const commit = Promise.withResolvers<void>();
     held.until = commit.promise;
@@ -293,8 +295,7 @@ describe('the store', async () => {
   });
 
   test('resolved incidents are forgotten after 30 days', async () => {
-    const { book, store } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book, store } = await failed();
     await take(book, readingOfRuns([]));
     await book.review(START + MINUTE, new Map());
     expect(only(book)).toMatchObject({ state: 'resolved', resolvedAt: START + MINUTE });
@@ -323,8 +324,7 @@ describe('states', async () => {
     ['resolved', { note: true, hours: 24 }],
     ['open', { hours: 24 }],
   ])('%s: %j', async (state, { verifying, note, left, hours = 0 }) => {
-    const { book } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book } = await failed();
     const { id } = only(book);
     if (note) await book.acknowledge(id, { by: 'anna', note: 'seen', at: START }, START);
     if (left) await take(book, readingOfRuns([]));
@@ -339,8 +339,7 @@ describe('states', async () => {
     ['until a deploy', { untilDeploy: true }, DAY * 9, true],
   ])('snoozed %s: it stays so without new failures, is open again after it, also after a restart', async (...given) => {
     const [, end, ends, isDeployed] = given;
-    const { book, store } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book, store } = await failed();
     const { id } = only(book);
     await book.report([id], `incident/${id}`);
     await book.acknowledge(id, { ...snoozed, ...end }, START);
@@ -356,8 +355,7 @@ describe('states', async () => {
   });
 
   test('a snooze ends during a repair', async () => {
-    const { book } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book } = await failed();
     const { id } = only(book);
     const verifying = new Map([[id, ['p/1']]]);
     await book.acknowledge(id, { ...snoozed, until: START + 1 }, START);
@@ -367,16 +365,14 @@ describe('states', async () => {
   });
 
   test('a deploy ends no acknowledgment', async () => {
-    const { book } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book } = await failed();
     await book.acknowledge(only(book).id, { by: 'anna', note: 'seen', at: START }, START);
     await book.review(START, new Map(), () => true);
     expect(only(book)).toMatchObject({ state: 'acknowledged' });
   });
 
   test('a snoozed incident without members is resolved', async () => {
-    const { book } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book } = await failed();
     await book.acknowledge(only(book).id, { ...snoozed, untilDeploy: true }, START);
     await take(book, readingOfRuns([]));
     await book.review(START, new Map());
@@ -396,8 +392,7 @@ describe('states', async () => {
   });
 
   test('a resolved incident with a new member is open again', async () => {
-    const { book } = await world();
-    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { book } = await failed();
     await take(book, readingOfRuns([]));
     await book.review(START, new Map());
     await take(book, readingOfRuns([run({ dlqId: 'b', createdAt: START + MINUTE })]));
