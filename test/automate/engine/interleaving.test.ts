@@ -22,15 +22,23 @@ test('a pause that cannot be stored, because its engine was replaced in the mean
   expect(await w.engine.unpause(KIM)).toBe(1);
 });
 
-test('a stop during the reading of the pauses keeps the next request from being sent', async () => {
+/** Stops work while the ledger holds it back, and then lets it continue. */
+async function stopDuring(
+  { waiting, release }: Pick<ReturnType<typeof heldBack>, 'waiting' | 'release'>,
+  work: (signal: AbortSignal) => Promise<unknown>,
+): Promise<void> {
   const stopping = new AbortController();
-  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses', () => w.dlq.sent.length === 1);
-  const w = world({ ledger, entries: 2 });
-  const ended = run(w, stopping.signal);
+  const ended = work(stopping.signal);
   await expect.poll(() => waiting.length).toBe(1);
   stopping.abort(new Error('the daemon stops'));
   release();
   await ended;
+}
+
+test('a stop during the reading of the pauses keeps the next request from being sent', async () => {
+  const held = heldBack(memoryLedger(), 'pauses', () => w.dlq.sent.length === 1);
+  const w = world({ ledger: held.port, entries: 2 });
+  await stopDuring(held, (signal) => run(w, signal));
   expect(sentIds(w)).toHaveLength(1);
   expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'interrupted' } });
 });
@@ -56,14 +64,9 @@ test('a run whose turn comes after a stop does not take place', async () => {
 });
 
 test('a run that is stopped during its decision does not take place', async () => {
-  const stopping = new AbortController();
-  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'campaigns');
-  const w = world({ ledger, entries: 1 });
-  const ended = run(w, stopping.signal);
-  await expect.poll(() => waiting.length).toBe(1);
-  stopping.abort(new Error('the daemon stops'));
-  release();
-  await ended;
+  const held = heldBack(memoryLedger(), 'campaigns');
+  const w = world({ ledger: held.port, entries: 1 });
+  await stopDuring(held, (signal) => run(w, signal));
   expect(w.events.filter(({ type }) => type === 'policy.run')).toEqual([]);
   expect(await w.ledger.lastRuns()).toEqual([]);
 });
@@ -72,11 +75,10 @@ test.each([
   { resumed: 2, outcomes: ['accepted', 'verified'], what: 'the next action' },
   { resumed: 1, outcomes: ['verified'], what: 'the campaigns' },
 ])('settling ends after a stop, before it judges $what', async ({ resumed, outcomes }) => {
-  const stopping = new AbortController();
   let isHeld = false;
-  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'recordOutcome', () => isHeld);
+  const held = heldBack(memoryLedger(), 'recordOutcome', () => isHeld);
   const w = world({
-    ledger,
+    ledger: held.port,
     guards: GUARDS,
     policy: { action: { type: 'workflow-dlq.resume', retries: 0 }, ramp: { start: 2 } },
   });
@@ -84,11 +86,7 @@ test.each([
   await run(w);
   await w.clock.advance(HOUR);
   isHeld = true;
-  const settled = w.engine.settle(stopping.signal);
-  await expect.poll(() => waiting.length).toBe(1);
-  stopping.abort(new Error('the daemon stops'));
-  release();
-  await settled;
+  await stopDuring(held, (signal) => w.engine.settle(signal));
   expect((await w.ledger.recentActions(5)).map(({ outcome }) => outcome)).toEqual(outcomes);
   expect(w.events.filter(({ type }) => type === 'campaign.changed')).toEqual([]);
   await w.engine.settle(NEVER);

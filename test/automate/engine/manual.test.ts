@@ -26,6 +26,7 @@ import { settleAndRun } from './random-steps.ts';
 
 const ME = { by: 'tom', reason: 'go' };
 const RESUME = { action: 'resume', label: ['billing'] } as const;
+const PRUNE = { action: 'prune', label: ['newsletter'], toDate: START - HOUR } as const;
 
 type RequestChange = Partial<ManualRequest>;
 
@@ -239,10 +240,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('is not finished while an entry waits for another request', async () => {
-    const w = quiet({ entries: 1 });
-    w.dlq.answers = ['refused'];
-    const plan = await make(w);
-    await w.engine.apply(plan.id, ME, NEVER);
+    const { w, plan } = await applied({ entries: 1, answers: ['refused'] });
     await follow(w, 8);
     expect(await stateOf(w, plan)).toBe('approved');
     await follow(w, 20);
@@ -251,10 +249,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('is not finished while an outcome is unknown, and sends a lost request again after proof', async () => {
-    const w = quiet({ entries: 1 });
-    w.dlq.answers = ['never_arrived'];
-    const plan = await make(w);
-    await w.engine.apply(plan.id, ME, NEVER);
+    const { w, plan } = await applied({ entries: 1, answers: ['never_arrived'] });
     await w.engine.run(plan.policy, NEVER).catch(() => undefined);
     await follow(w, 30);
     expect(w.dlq.effects).toHaveLength(1);
@@ -423,8 +418,7 @@ describe('deletes and prunes', () => {
   test('of old messages are applied once', async () => {
     const w = quiet();
     w.dlq.messages = 500;
-    const selection = { action: 'prune', label: ['newsletter'], toDate: START - HOUR } as const;
-    const plan = await make(w, { selection, overrule: { 'limits.maxPerRun': '50' } });
+    const plan = await make(w, { selection: PRUNE, overrule: { 'limits.maxPerRun': '50' } });
     await w.engine.apply(plan.id, ME, NEVER);
     expect(await w.engine.apply(plan.id, ME, NEVER)).toMatchObject({ ok: false, code: 'decided' });
     await follow(w, 30);
@@ -442,8 +436,7 @@ describe('deletes and prunes', () => {
   test('of old messages are applied once, also by two commands at the same time', async () => {
     const w = quiet();
     w.dlq.messages = 500;
-    const selection = { action: 'prune', label: ['newsletter'], toDate: START - HOUR } as const;
-    const { id, policy } = await make(w, { selection, overrule: { 'limits.maxPerRun': '5' } });
+    const { id, policy } = await make(w, { selection: PRUNE, overrule: { 'limits.maxPerRun': '5' } });
     await Promise.all([w.engine.apply(id, ME, NEVER), w.engine.apply(id, ME, NEVER), w.engine.run(policy, NEVER)]);
     expect(w.dlq.pruned).toEqual([1, 4]);
   });
@@ -451,8 +444,7 @@ describe('deletes and prunes', () => {
   test('of a prune in progress can be cancelled', async () => {
     const w = quiet();
     w.dlq.messages = 500;
-    const selection = { action: 'prune', label: ['newsletter'], toDate: START - HOUR } as const;
-    const plan = await make(w, { selection });
+    const plan = await make(w, { selection: PRUNE });
     w.dlq.onDelete = async () => {
       expect(await w.engine.cancel(plan.id, ME)).toMatchObject({ ok: w.dlq.pruned.length === 0 });
     };

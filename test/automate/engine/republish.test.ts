@@ -44,6 +44,15 @@ async function letter(w: World, dlqId: string, over: object = {}): Promise<void>
   await w.ledger.noteDeadLetter({ ...common, learnedAt: w.clock.now() - HOUR, ...over });
 }
 
+/** A world in which the letter `a` was published, with these responses. */
+async function published(answers: World['dlq']['publishAnswers'] = []): Promise<World> {
+  const w = dead();
+  await letter(w, 'a');
+  w.dlq.publishAnswers = answers;
+  await run(w);
+  return w;
+}
+
 /** Adds the state of the newest message to the log. */
 function logged(w: World, state: MessageState, index = w.dlq.published.length - 1): void {
   const { messageId, labels } = w.dlq.published[index]!;
@@ -92,9 +101,7 @@ describe('published, verified, deleted', () => {
   });
 
   test('the collector’s log suffices, without a read', async () => {
-    const w = dead();
-    await letter(w, 'a');
-    await run(w);
+    const w = await published();
     w.dlq.failsLog = true;
     const { instance } = w.ledger;
     w.facts = {
@@ -108,9 +115,7 @@ describe('published, verified, deleted', () => {
   });
 
   test('a message without an end in the log is left after a day, with its letter', async () => {
-    const w = dead();
-    await letter(w, 'a');
-    await run(w);
+    const w = await published();
     logged(w, 'ACTIVE');
     await pass(w, 25 * 60);
     expect(await outcomes(w)).toEqual(['unverified']);
@@ -119,9 +124,7 @@ describe('published, verified, deleted', () => {
   });
 
   test('a delete with a lost response is repeated, and the message is not', async () => {
-    const w = dead();
-    await letter(w, 'a');
-    await run(w);
+    const w = await published();
     logged(w, 'DELIVERED');
     w.dlq.answers = ['lost'];
     await pass(w, 1);
@@ -132,9 +135,7 @@ describe('published, verified, deleted', () => {
   });
 
   test('nothing is deleted during a pause, and everything after it', async () => {
-    const w = dead();
-    await letter(w, 'a');
-    await run(w);
+    const w = await published();
     logged(w, 'DELIVERED');
     w.pause = 'file PAUSE';
     await pass(w, 90);
@@ -170,10 +171,7 @@ describe('published, verified, deleted', () => {
 
 describe('a publish with a lost response', () => {
   test('is repeated under its id, so it acts once', async () => {
-    const w = dead();
-    await letter(w, 'a');
-    w.dlq.publishAnswers = ['lost', 'lost', 'never_arrived'];
-    await run(w);
+    const w = await published(['lost', 'lost', 'never_arrived']);
     expect(await outcomes(w)).toEqual(['unknown']);
     await pass(w, 3);
     expect([w.dlq.publishes, sent(w), await outcomes(w)]).toEqual([4, ['a'], ['accepted']]);
@@ -183,10 +181,7 @@ describe('a publish with a lost response', () => {
   });
 
   test('is not repeated once the service has forgotten the id: the log has the message', async () => {
-    const w = dead();
-    await letter(w, 'a');
-    w.dlq.publishAnswers = ['lost', ...Array.from({ length: 20 }, () => 'never_arrived' as const)];
-    await run(w);
+    const w = await published(['lost', ...Array.from({ length: 20 }, () => 'never_arrived' as const)]);
     await pass(w, 7);
     const asked = w.dlq.publishes;
     logged(w, 'DELIVERED');
@@ -195,10 +190,7 @@ describe('a publish with a lost response', () => {
   });
 
   test('that never arrived is sent again half an hour later, as the log has no message', async () => {
-    const w = dead();
-    await letter(w, 'a');
-    w.dlq.publishAnswers = Array.from({ length: 8 }, () => 'never_arrived' as const);
-    await run(w);
+    const w = await published(Array.from({ length: 8 }, () => 'never_arrived' as const));
     await pass(w, 29);
     await run(w);
     expect([sent(w), await outcomes(w)]).toEqual([[], ['unknown']]);
@@ -222,10 +214,7 @@ describe('a publish with a lost response', () => {
   });
 
   test('is not repeated during a pause', async () => {
-    const w = dead();
-    await letter(w, 'a');
-    w.dlq.publishAnswers = ['never_arrived'];
-    await run(w);
+    const w = await published(['never_arrived']);
     w.pause = 'file PAUSE';
     await pass(w, 5);
     expect(w.dlq.publishes).toBe(1);
@@ -234,9 +223,7 @@ describe('a publish with a lost response', () => {
 
 describe('a message that fails again', () => {
   test('keeps its letter; its new letter has its attempts, and a delivery ends both', async () => {
-    const w = dead();
-    await letter(w, 'a');
-    await run(w);
+    const w = await published();
     logged(w, 'FAILED');
     await pass(w, 1);
     expect([deleted(w), await outcomes(w)]).toEqual([[], ['failed_again']]);
