@@ -558,7 +558,7 @@ describe('ramp', () => {
   });
 });
 
-test('caps: the smallest limit counts', () => {
+test('caps: the smallest limit counts, and a value that is not a number allows nothing', () => {
   const cap = (scope: string, used: number, limit: number) => ({ scope, window: 'hour', used, limit });
   const take = (matched: number, maxPerRun: number, ...list: ReturnType<typeof cap>[]) =>
     caps({ matched, maxPerRun, caps: list });
@@ -573,6 +573,7 @@ test('caps: the smallest limit counts', () => {
   });
   expect(take(15, 10, cap('policy', 12, 10)).allowed).toBe(0);
   expect(take(0, 10, cap('policy', 12, 10))).toEqual({ allowed: 0 });
+  expect(take(5, 10, cap('policy', Number.NaN, 10)).allowed).toBe(0);
 });
 
 test.each([
@@ -608,11 +609,6 @@ test('caps: of several full ones, the one that holds longest counts', () => {
     expect(holdOf(...list)).toMatchObject({ measured: 'policy day: 10 of 10 used', trend: 'steady', until: day.until });
   expect(holdOf(hour, distrusted)).not.toHaveProperty('until', expect.anything());
   expect(holdOf(distrusted, day)).not.toHaveProperty('until', expect.anything());
-});
-
-test('caps: a value that is not a number allows nothing', () => {
-  const cap = { scope: 'policy', window: 'hour', used: Number.NaN, limit: 10 };
-  expect(caps({ matched: 5, maxPerRun: 10, caps: [cap] }).allowed).toBe(0);
 });
 
 test('exceeded_request: no more than was named', () => {
@@ -740,12 +736,11 @@ describe('raises of the budget', () => {
     expect(surge({ ...facts, spend, isApproved: true })).toBeUndefined();
   });
 
-  test('surge requires no approval where the messages are not counted: the spend has shown a loop', () => {
-    expect(surge({ ...facts, spend: { ...spend, ownMessagesLastDay: 9 } })).toBeUndefined();
-    expect(surge({ ...facts, spend: { ...spend, messagesLastDay: 9 } })).toBeUndefined();
-  });
-
-  test('surge tolerates a tenth of own messages', () => {
-    expect(surge({ ...facts, spend: own(10) })).toBeUndefined();
+  test.each([
+    ['only own messages are counted: the spend has shown a loop', { ...spend, ownMessagesLastDay: 9 }],
+    ['own messages are not counted: the spend has shown a loop', { ...spend, messagesLastDay: 9 }],
+    ['a tenth of the messages are own ones', own(10)],
+  ])('surge requires no approval where %s', (_what, spend) => {
+    expect(surge({ ...facts, spend })).toBeUndefined();
   });
 });

@@ -16,32 +16,20 @@ const DAY = 24 * HOUR;
 const TOO_SMALL = /too_small|unrecognized_keys|must be at least/;
 
 describe('defaults', () => {
+  const tripwire = { maxMatched: 200, maxMatchedShare: 0.25, onTrip: 'abort' };
+  const caps = { maxPerRun: 100, maxPerHour: 100, maxPerDay: 300, probationRuns: 3 };
+
   test('of a workflow delete', () => {
     expect(policyOf('workflow-dlq.delete')).toMatchObject({
       mode: 'audit',
       action: { type: 'workflow-dlq.delete', archive: { dir: '/tmp/archive', require: true }, grace: 72 * HOUR },
-      limits: {
-        maxMatched: 200,
-        maxMatchedShare: 0.25,
-        onTrip: 'abort',
-        maxPerRun: 100,
-        maxPerHour: 100,
-        maxPerDay: 300,
-        probationRuns: 3,
-      },
+      limits: { ...tripwire, ...caps },
     });
   });
 
-  test('of a delete by learned ids', () => {
-    expect(policyOf('message-dlq.delete')).toMatchObject({
-      limits: { maxMatched: 200, maxMatchedShare: 0.25, onTrip: 'abort', maxPerHour: 100, probationRuns: 3 },
-    });
-  });
-
-  test('of a prune', () => {
-    expect(policyOf('message-dlq.prune')).toMatchObject({
-      limits: { maxPerRun: 100, maxPerHour: 100, maxPerDay: 300, probationRuns: 3 },
-    });
+  test('of a delete by learned ids, and of a prune', () => {
+    expect(policyOf('message-dlq.delete').limits).toMatchObject({ ...tripwire, maxPerHour: 100, probationRuns: 3 });
+    expect(policyOf('message-dlq.prune').limits).toMatchObject(caps);
   });
 
   test('of a budget', () => {
@@ -201,16 +189,9 @@ describe('amplification', () => {
       action: retries === undefined ? {} : { retries },
     });
 
-  test('is at most 20 tries of one run', () => {
-    expect(tries(10, 1)).not.toThrow();
-    expect(tries(11, 1)).toThrow('and the maximum is 20');
-    expect(tries(20, 0)).not.toThrow();
-    expect(tries(2, 10)).toThrow('and the maximum is 20');
-  });
-
-  test('counts the default where the key is absent', () => {
-    expect(tries(10)).not.toThrow();
-    expect(tries(11)).toThrow('and the maximum is 20');
+  test('is at most 20 tries of one run, and counts the default where the key is absent', () => {
+    for (const allowed of [tries(10, 1), tries(20, 0), tries(10)]) expect(allowed).not.toThrow();
+    for (const many of [tries(11, 1), tries(2, 10), tries(11)]) expect(many).toThrow('and the maximum is 20');
   });
 });
 
