@@ -53,6 +53,23 @@ async function databaseChecks(
 }
 
 describe('opsd doctor', () => {
+  /** A database, its administrator, and its address for another role. */
+  async function withRole(role: string) {
+    const url = await emptyDatabase(server);
+    await migrate(opened(url));
+    const name = `${role}_${process.pid}`;
+    const admin = new pg.Client(url);
+    await admin.connect();
+    await admin.query(`CREATE ROLE ${name} LOGIN`);
+    onTestFinished(async () => {
+      await admin.query(`DROP OWNED BY ${name}; DROP ROLE ${name}`);
+      await admin.end();
+    });
+    const other = new URL(url);
+    other.username = name;
+    return { url, name, admin, other };
+  }
+
   test('checks a new database', async () => {
     expect(await databaseChecks(await emptyDatabase(server))).toMatchObject({
       database: {
@@ -102,19 +119,9 @@ describe('opsd doctor', () => {
   });
 
   test('finds a user without rights', async () => {
-    const url = await emptyDatabase(server);
-    await migrate(opened(url));
-    const name = `reader_${process.pid}`;
-    const admin = new pg.Client(url);
-    await admin.connect();
-    await admin.query(`CREATE ROLE ${name} LOGIN; ALTER ROLE ${name} SET default_transaction_read_only = on`);
+    const { name, admin, other } = await withRole('reader');
+    await admin.query(`ALTER ROLE ${name} SET default_transaction_read_only = on`);
     await admin.query(`GRANT SELECT ON meta, replicas TO ${name}`);
-    onTestFinished(async () => {
-      await admin.query(`DROP OWNED BY ${name}; DROP ROLE ${name}`);
-      await admin.end();
-    });
-    const other = new URL(url);
-    other.username = name;
     expect(await databaseChecks(other.href)).toMatchObject({
       database: { state: 'finding', result: expect.stringContaining('read-only for this user') as string },
       'database rights': { state: 'finding', result: 'the user cannot create tables' },
@@ -122,19 +129,9 @@ describe('opsd doctor', () => {
   });
 
   test('finds a role that lacks privileges on tables, and prints the GRANT; a start is refused with the same', async () => {
-    const url = await emptyDatabase(server);
-    await migrate(opened(url));
-    const name = `partial_${process.pid}`;
-    const admin = new pg.Client(url);
-    await admin.connect();
-    await admin.query(`CREATE ROLE ${name} LOGIN; GRANT CREATE, USAGE ON SCHEMA public TO ${name}`);
+    const { url, name, admin, other } = await withRole('partial');
+    await admin.query(`GRANT CREATE, USAGE ON SCHEMA public TO ${name}`);
     await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`);
-    onTestFinished(async () => {
-      await admin.query(`DROP OWNED BY ${name}; DROP ROLE ${name}`);
-      await admin.end();
-    });
-    const other = new URL(url);
-    other.username = name;
     await migrate(opened(other.href));
     await admin.query(`REVOKE INSERT, DELETE ON outcomes FROM ${name}; REVOKE SELECT ON audit FROM ${name}`);
     const result = `the role ${name} lacks SELECT on audit; INSERT, DELETE on outcomes`;
