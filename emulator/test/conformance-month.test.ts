@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../../test/support/http-sink.ts';
 import { manage, type Json } from './conformance-support.ts';
-import { ACCOUNT, allLogs, START, world, type World } from './world.ts';
+import { ACCOUNT, allLogs, START, world, type World, worldWithSink } from './world.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -72,8 +72,7 @@ describe('five weeks', () => {
   });
 
   test('thirty days in the points of 30d match the events in them', async () => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     // The newest point is incomplete: 30 days end with it.
     for (let step = 0; step < 60; step++) {
       await publish(service, sink.url);
@@ -141,8 +140,7 @@ describe('waiting', () => {
   });
 
   test('a key of ten a day lets thirty-five messages through in four days', async () => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     const headers = { 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': 'rate=10, period=1d' };
     for (let count = 0; count < 35; count++) await publish(service, sink.url, headers);
     for (const expected of [10, 20, 30, 35, 35]) {
@@ -175,8 +173,7 @@ describe('waiting', () => {
   });
 
   test('a run that is resumed each day fails each day under new ids, and finally succeeds', async () => {
-    const sink = await httpSink((_request, response) => void response.writeHead(500).end());
-    const service = await world();
+    const { sink, service } = await worldWithSink((_request, response) => void response.writeHead(500).end());
     await service.call('POST', `/v2/trigger/${sink.url}/`, { headers: { 'Svc-Retries': '0', 'Svc-Label': 'x' } });
     await service.emulator.idle();
     const seen = new Set<string>();

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../../test/support/http-sink.ts';
 import type { Json } from './conformance-support.ts';
-import { ACCOUNT, allLogs, START, TOKEN, world, type World } from './world.ts';
+import { ACCOUNT, allLogs, START, TOKEN, world, type World, worldWithSink } from './world.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -35,8 +35,7 @@ describe('publish', () => {
     ['PATCH', 'PATCH'],
     ['DELETE', 'DELETE'],
   ])('the method %s arrives as %s', async (given, expected) => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     await send(service, 'publish', sink.url, given === undefined ? {} : { 'Svc-Method': given }, 'body');
     await service.emulator.idle();
     expect(sink.requests).toMatchObject([{ method: expected, body: Buffer.from('body') }]);
@@ -94,8 +93,7 @@ describe('publish', () => {
     ['3d', 72 * HOUR],
     ['1d1h30m5s', 25 * HOUR + 30 * MINUTE + 5_000],
   ])('a delay of %s is %d ms', async (delay, ms) => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     await send(service, 'publish', sink.url, { 'Svc-Delay': delay });
     expect(await created(service, sink.url)).toMatchObject({ nextDeliveryTime: START + ms });
     await service.clock.advance(ms - 1);
@@ -107,8 +105,7 @@ describe('publish', () => {
   });
 
   test('a not-before in the past is now, and takes precedence over a delay', async () => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     await send(service, 'publish', sink.url, { 'Svc-Not-Before': String(START / 1_000 - 5), 'Svc-Delay': '1h' });
     await service.emulator.idle();
     expect(sink.requests).toHaveLength(1);
@@ -280,8 +277,7 @@ describe('callbacks', () => {
 
 describe('trigger', () => {
   test('the payload arrives unchanged, with the run id and the forwarded headers', async () => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     const headers = { 'Content-Type': 'text/plain', 'Svc-Forward-My-Header': 'mine', 'Svc-Workflow-RunId': 'run-1' };
     const json = await send(service, 'trigger', `${sink.url}/w`, headers, 'raw payload');
     expect(json).toEqual({ workflowRunId: 'run-1', workflowCreatedAt: START });
@@ -319,8 +315,7 @@ describe('trigger', () => {
 
   test('runs of a key are limited to its parallelism', async () => {
     const held: (() => void)[] = [];
-    const sink = await httpSink((_request, response) => void held.push(() => response.end()));
-    const service = await world();
+    const { sink, service } = await worldWithSink((_request, response) => void held.push(() => response.end()));
     const headers = { 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': 'parallelism=1' };
     for (let count = 0; count < 3; count++) await send(service, 'trigger', sink.url, headers);
     for (let count = 1; count <= 3; count++) {

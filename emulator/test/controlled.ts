@@ -1,11 +1,17 @@
 /** A service with the control API, and requests to it. */
 import type { RunOptions } from '#emulator/emulator-options.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
+import { httpSink, type Answer } from '../../test/support/http-sink.ts';
 import { START, world, type World } from './world.ts';
 
 /** Starts a service with the control API, whose virtual time begins at START. */
 export function controlled(options: Partial<RunOptions> = {}): Promise<World> {
   return world({ clock: systemClock, time: 'virtual', startAt: START, control: true, ...options });
+}
+
+/** Starts a destination, which responds as given, and a service with the control API. */
+export async function controlledWithSink(answer?: Answer) {
+  return { sink: await httpSink(answer), service: await controlled() };
 }
 
 interface Controlled<T> {

@@ -8,6 +8,7 @@ import { runEmulator, type RunningEmulator } from '#emulator/emulator.ts';
 import type { Fact } from '#emulator/statistics/facts.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
+import { httpSink, type Answer } from '../../test/support/http-sink.ts';
 import { documentIn, type OpenApiDocument } from '../../test/support/interface-document.ts';
 import { DocumentedAnswers } from '../../test/support/openapi-answers.ts';
 
@@ -103,6 +104,11 @@ export async function world(options: Partial<RunOptions> = {}): Promise<World> {
       }
     },
   };
+}
+
+/** Starts a destination, which responds as given, and a service. */
+export async function worldWithSink(answer?: Answer) {
+  return { sink: await httpSink(answer), service: await world() };
 }
 
 /** Parses JSON of any type: the test knows the type of its request. */

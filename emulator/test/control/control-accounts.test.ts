@@ -2,8 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { AccountStatsJson } from '#emulator/statistics/account-stats.ts';
-import { httpSink } from '../../../test/support/http-sink.ts';
-import { control, controlled } from '../controlled.ts';
+import { control, controlled, controlledWithSink } from '../controlled.ts';
 import { ACCOUNT, MANAGER, READ_ONLY_TOKEN, START, TOKEN } from '../world.ts';
 
 const BEARER = { Authorization: 'Bearer token-2' };
@@ -22,8 +21,7 @@ function isSignedWith(key: string, signature: unknown): boolean {
 
 describe('an added account', () => {
   test('publishes, has its own log, statistics and keys, and does not affect the others', async () => {
-    const sink = await httpSink();
-    const service = await controlled();
+    const { sink, service } = await controlledWithSink();
     const added = await control(service, 'POST /accounts', {
       id: 'acc-2',
       token: 'token-2',
@@ -111,8 +109,7 @@ describe('an added account', () => {
 
 describe('rolled signing keys', () => {
   test('sign the next delivery, and its receiver already knew the key', async () => {
-    const sink = await httpSink();
-    const service = await controlled();
+    const { sink, service } = await controlledWithSink();
     const before = service.emulator.signingKeys(ACCOUNT);
     const { status, json } = await control(service, `POST /accounts/${ACCOUNT}/roll-signing-keys`);
     const rolled = json as unknown as Keys;

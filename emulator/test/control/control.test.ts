@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AccountStatsJson } from '#emulator/statistics/account-stats.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
-import { control, controlled } from '../controlled.ts';
+import { control, controlled, controlledWithSink } from '../controlled.ts';
 import { ACCOUNT, allLogs, MANAGER, START, statesOf, world, type World } from '../world.ts';
 
 const HOUR = 3_600_000;
@@ -105,8 +105,7 @@ describe('the control API', () => {
 
 describe('time over the control API', () => {
   test('a day of retries is delivered during one request', async () => {
-    const sink = await httpSink((_request, response) => void response.writeHead(500).end());
-    const service = await controlled();
+    const { sink, service } = await controlledWithSink((_request, response) => void response.writeHead(500).end());
     await publish(service, `${sink.url}/a`);
     await service.emulator.idle();
     const before = await control(service, 'GET /clock');
@@ -117,8 +116,7 @@ describe('time over the control API', () => {
   });
 
   test('runs in real mode and stops again', async () => {
-    const sink = await httpSink();
-    const service = await controlled();
+    const { sink, service } = await controlledWithSink();
     await publish(service, `${sink.url}/a`, { 'Svc-Delay': '10s' });
     await service.emulator.control.advance({ ms: 9_990 });
     expect(sink.requests).toHaveLength(0);
@@ -135,8 +133,7 @@ describe('time over the control API', () => {
 
 describe('what no operation of the interface can do', () => {
   test('a waiting message is canceled, an ended message is not', async () => {
-    const sink = await httpSink();
-    const service = await controlled();
+    const { sink, service } = await controlledWithSink();
     const id = await publish(service, `${sink.url}/a`, { 'Svc-Delay': '1h' });
     expect(await control(service, `POST /messages/${id}/cancel`)).toMatchObject({
       status: 200,
@@ -152,8 +149,7 @@ describe('what no operation of the interface can do', () => {
   });
 
   test('messages are assigned to a schedule and a queue: the next ones, or an existing one', async () => {
-    const sink = await httpSink();
-    const service = await controlled();
+    const { sink, service } = await controlledWithSink();
     const before = await publish(service, `${sink.url}/a`);
     await control(service, 'POST /messages/next', { scheduleId: 'nightly', queueName: 'bills', times: 2 });
     const named = [await publish(service, `${sink.url}/b`), await publish(service, `${sink.url}/c`)];
@@ -196,8 +192,7 @@ describe('what no operation of the interface can do', () => {
   });
 
   test('a paused key holds its messages, reports it, and releases them in order', async () => {
-    const sink = await httpSink();
-    const service = await controlled();
+    const { sink, service } = await controlledWithSink();
     const flow = { 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': 'parallelism=1' };
     expect((await control(service, 'POST /flow-control/k', { paused: true })).json).toMatchObject({ isPaused: true });
     for (const name of ['a', 'b', 'c']) await publish(service, `${sink.url}/${name}`, flow);
@@ -230,8 +225,7 @@ describe('what no operation of the interface can do', () => {
   });
 
   test('pinned limits of a key apply, whatever messages request', async () => {
-    const sink = await httpSink();
-    const service = await controlled();
+    const { sink, service } = await controlledWithSink();
     await control(service, 'POST /flow-control/k', { parallelism: 2, rate: { max: 1, periodMs: 60_000 } });
     const flow = { 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': 'parallelism=9, rate=100, period=1s' };
     for (const name of ['a', 'b', 'c']) await publish(service, `${sink.url}/${name}`, flow);
@@ -260,8 +254,7 @@ describe('what no operation of the interface can do', () => {
 
 describe('the whole service over the control API', () => {
   test('a reset discards everything but the time, and aborts deliveries in progress', async () => {
-    const sink = await httpSink(() => new Promise(() => undefined));
-    const service = await controlled();
+    const { sink, service } = await controlledWithSink(() => new Promise(() => undefined));
     await service.call('POST', '/v2/topics/g/endpoints', {
       body: JSON.stringify({ endpoints: [{ url: `${sink.url}/a`, name: 'a' }] }),
     });
@@ -314,8 +307,7 @@ describe('the whole service over the control API', () => {
   });
 
   test('a seed creates groups, indexes and failures, and its failed runs can be resumed', async () => {
-    const sink = await httpSink();
-    const service = await controlled();
+    const { sink, service } = await controlledWithSink();
     const seeded = await control<{ dlqIds: string[]; indexIds: string[] }>(service, 'POST /seed', {
       urlGroups: [{ name: 'g', endpoints: [{ url: `${sink.url}/a`, name: 'a' }, { url: `${sink.url}/b` }] }],
       indexes: [{ name: 'books' }],

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { httpSink } from '../../../test/support/http-sink.ts';
-import { ACCOUNT, allLogs, START, statesOf, world, type World } from '../world.ts';
+import { ACCOUNT, allLogs, START, statesOf, world, type World, worldWithSink } from '../world.ts';
 
 async function publish(service: World, destination: string, headers: Record<string, string> = {}, body = 'hello') {
   const answer = await service.call<{ messageId: string }>('POST', `/v2/publish/${destination}`, { headers, body });
@@ -53,8 +53,7 @@ describe('a delivery', () => {
   });
 
   test('bytes that are not text arrive unchanged', async () => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     const bytes = Uint8Array.from({ length: 300 }, (_, index) => index % 256);
     expect((await service.call('POST', `/v2/publish/${sink.url}/`, { body: bytes })).status).toBe(200);
     await service.emulator.idle();
@@ -119,8 +118,7 @@ describe('a delivery', () => {
   });
 
   test("a hanging destination is abandoned after the timeout, on the service's clock", async () => {
-    const sink = await httpSink(() => undefined);
-    const service = await world();
+    const { sink, service } = await worldWithSink(() => undefined);
     const id = await publish(service, sink.url, { 'Svc-Timeout': '1m30s', 'Svc-Retries': '0' });
     await expect.poll(() => sink.requests.length).toBe(1);
     await service.clock.advance(89_999);
@@ -177,8 +175,7 @@ describe('a delivery', () => {
   });
 
   test('waits for a delay; a not-before takes precedence, and CREATED has the due time', async () => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     const delayed = await publish(service, `${sink.url}/delayed`, { 'Svc-Delay': '1d1h30m' });
     const headers = { 'Svc-Delay': '1h', 'Svc-Not-Before': String(START / 1_000 + 60) };
     const notBefore = await publish(service, `${sink.url}/not-before`, headers);
@@ -193,8 +190,7 @@ describe('a delivery', () => {
   });
 
   test('a stop aborts deliveries, and nothing more is sent', async () => {
-    const sink = await httpSink(() => undefined);
-    const service = await world();
+    const { sink, service } = await worldWithSink(() => undefined);
     await publish(service, sink.url);
     await publish(service, sink.url, { 'Svc-Delay': '1m' });
     const flow = { 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': 'rate=1, period=1m' };
@@ -221,8 +217,7 @@ test('a host is reached at its present port, however many connections to its old
 
 describe('cancelling', () => {
   test('a waiting message ends at once and is never sent', async () => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     const id = await publish(service, sink.url, { 'Svc-Delay': '1m' });
     expect(service.emulator.cancelMessage(ACCOUNT, id)).toBe(true);
     expect(service.emulator.cancelMessage(ACCOUNT, id)).toBe(false);

@@ -1,7 +1,7 @@
 /** Both dead letter queues: what enters, how it is listed, resumed and deleted. */
 import { describe, expect, test } from 'vitest';
 import { httpSink, type HttpSink } from '../../../test/support/http-sink.ts';
-import { ACCOUNT, allLogs, START, world, type World } from '../world.ts';
+import { ACCOUNT, allLogs, START, world, type World, worldWithSink } from '../world.ts';
 
 interface Entry {
   readonly dlqId: string;
@@ -60,8 +60,7 @@ const runs = (page: Page): readonly string[] => page.messages.map((entry) => ent
 
 describe('a run', () => {
   test('is accepted with its id or a random one', async () => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     const named = await service.call('POST', `/v2/trigger/${sink.url}/w?v=1`, {
       headers: { 'Svc-Workflow-RunId': 'mine' },
     });
@@ -158,8 +157,7 @@ describe('listing', () => {
   });
 
   test.each(['URL/a,b?c=,d', 'URL/a?next=x,https://b.example/'])('a URL with a comma is found: %s', async (path) => {
-    const sink = await httpSink((_request, response) => void response.writeHead(503).end());
-    const service = await world();
+    const { sink, service } = await worldWithSink((_request, response) => void response.writeHead(503).end());
     const url = path.replace('URL', sink.url);
     const headers = { 'Svc-Retries': '0' };
     await service.call('POST', `/v2/trigger/${url}`, { headers });

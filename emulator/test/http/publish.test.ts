@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../../../test/support/http-sink.ts';
-import { ACCOUNT, allLogs, START, world, type World } from '../world.ts';
+import { ACCOUNT, allLogs, START, world, type World, worldWithSink } from '../world.ts';
 
 interface Result {
   readonly messageId: string;
@@ -55,8 +55,7 @@ describe('header values are UTF-8', () => {
   });
 
   test('a run id reaches the workflow', async () => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     const headers = { 'Svc-Workflow-RunId': wire('Überweisung-1') };
     const { json } = await service.call('POST', `/v2/trigger/${sink.url}/`, { headers });
     expect(json).toMatchObject({ workflowRunId: 'Überweisung-1' });
@@ -65,8 +64,7 @@ describe('header values are UTF-8', () => {
   });
 
   test('other bytes are Latin-1, and are forwarded unchanged', async () => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     const headers = { 'Svc-Label': 'R\u00fcckl\u00e4ufer', 'Svc-Forward-X-Name': 'J\u00fcrgen' };
     await service.call('POST', `/v2/publish/${sink.url}/`, { headers });
     await service.drain();
@@ -140,8 +138,7 @@ describe('refusals', () => {
     ['publish', 'Svc-Telemetry-Sdk'],
     ['publish', 'Svc-Telemetry-Runtime'],
   ])('%s: %s is not a header of the operation and is ignored', async (operation, header) => {
-    const sink = await httpSink();
-    const service = await world();
+    const { sink, service } = await worldWithSink();
     const answer = await service.call('POST', `/v2/${operation}/${sink.url}/`, { headers: { [header]: 'x' } });
     expect(answer.status).toBe(200);
     await service.emulator.idle();
@@ -173,8 +170,7 @@ test('another header prefix is another header', async () => {
 });
 
 test('a destination may be percent-encoded as a whole', async () => {
-  const sink = await httpSink();
-  const service = await world();
+  const { sink, service } = await worldWithSink();
   await service.call('POST', `/v2/publish/${encodeURIComponent(`${sink.url}/a?b=c&d=%20`)}`);
   await service.emulator.idle();
   expect(sink.requests.map((request) => request.url)).toEqual(['/a?b=c&d=%20']);
@@ -283,16 +279,14 @@ describe('de-duplication', () => {
 });
 
 test('headers that another service would read as its own can be forwarded', async () => {
-  const sink = await httpSink();
-  const service = await world();
+  const { sink, service } = await worldWithSink();
   await service.call('POST', `/v2/publish/${sink.url}/`, { headers: { 'Svc-Forward-Svc-Retries': '7' } });
   await service.emulator.idle();
   expect(sink.requests[0]!.headers).toMatchObject({ 'svc-retries': '7', 'svc-retried': '0' });
 });
 
 test("a callback's own content type reaches its receiver, and its headers are redacted as the message's", async () => {
-  const sink = await httpSink();
-  const service = await world();
+  const { sink, service } = await worldWithSink();
   const headers = {
     'Svc-Redact-Fields': 'header[Secret]',
     'Svc-Callback': `${sink.url}/cb`,
@@ -433,8 +427,7 @@ test.each([
 });
 
 test('redacted content arrives unchanged and is shown as its hash', async () => {
-  const sink = await httpSink();
-  const service = await world();
+  const { sink, service } = await worldWithSink();
   const hidden = (text: string): string => `REDACTED:${createHash('sha256').update(text).digest('hex')}`;
   const headers = {
     'Content-Type': 'text/plain',
