@@ -26,7 +26,11 @@ const common = {
   ),
 };
 
-const collector = z.strictObject(common).check(crossCheck(refineSchedule));
+/** Mapping of a collector: the common keys and its own. */
+function collector<Keys extends z.core.$ZodLooseShape>(what: string, keys: Keys) {
+  const schema = z.strictObject({ ...common, ...keys });
+  return settingsBlock(what, schema.check(crossCheck(refineSchedule) as z.core.$ZodCheck<z.output<typeof schema>>));
+}
 
 /** Default interval of each collector, in milliseconds. */
 export const DEFAULT_INTERVAL_MS = {
@@ -40,83 +44,59 @@ export const DEFAULT_INTERVAL_MS = {
 } as const;
 
 export const collectorsSettings = z.strictObject({
-  logs: settingsBlock(
-    'Message log: counts of events, and traces of deliveries.',
-    z
-      .strictObject({
-        ...common,
-        lag: defaulted(
-          'Delay before a time is counted, so that its entries can arrive.',
-          durationSetting({ min: '1s', max: '1h' }),
-          '15s',
-        ),
-        dimension: optional(
-          'Additional dimension to count entries by, in `msgsvc_log_events_by_dimension_total`. Default: none.',
-          z.enum(['topicName', 'queueName', 'scheduleId', 'label']),
-        ),
-        pageBudget: defaulted('Maximum pages of 100 entries that one run reads.', wholeNumber(1, 10_000), 200),
-        sweep: group('Sweeps for entries that appear later than the lag.', {
-          every: defaulted('Interval of sweeps.', durationSetting({ min: '1s', max: '1h' }), '5m'),
-          reach: defaulted(
-            'Maximum lateness of an entry that a sweep still finds. Each sweep reads this much of the log again.',
-            durationSetting({ min: '1s', max: '6h' }),
-            '15m',
-          ),
-        }),
-      })
-      .check(crossCheck(refineSchedule)),
-  ),
-  accountStats: settingsBlock(
-    'Statistics of the account: messages, spend, size of the message DLQ.',
-    z
-      .strictObject({
-        ...common,
-        settleDelay: defaulted(
-          'Delay after its end when an interval of the statistics is considered complete.',
-          durationSetting({ min: '0s', max: '1h' }),
-          '2m',
-        ),
-        points: group('Meaning of the points of the statistics, which the service does not define.', {
-          value: defaulted(
-            'Meaning of a point’s value: the amount of its interval, or the amount per second.',
-            z.enum(['sum', 'rate']),
-            'sum',
-          ),
-          at: defaulted('End of its interval that a point’s time marks.', z.enum(['start', 'end']), 'start'),
-        }),
-      })
-      .check(crossCheck(refineSchedule)),
-  ),
-  flowControl: settingsBlock(
-    'Current state of the flow-control keys.',
-    z
-      .strictObject({
-        ...common,
-        discover: defaulted(
-          'Maximum number of keys to watch in addition to flowControlKeys. They are taken from log and DLQ entries; each costs one request per run.',
-          wholeNumber(0, 500),
-          10,
-        ),
-      })
-      .check(crossCheck(refineSchedule)),
-  ),
-  workflowDlq: settingsBlock(
-    'Failed workflow runs.',
-    z
-      .strictObject({
-        ...common,
-        full: defaulted(
-          'Interval of a complete listing. In between, only new entries are read.',
-          durationSetting({ min: '10s', max: '31d' }),
-          '15m',
-        ),
-        maxPages: defaulted('Maximum pages of 100 entries that one listing reads.', wholeNumber(1, 10_000), 2_000),
-      })
-      .check(crossCheck(refineSchedule)),
-  ),
-  urlGroups: settingsBlock('URL Groups and their endpoints.', collector),
-  searchIndexes: settingsBlock('Records of the search indexes.', collector),
-  vectorStats: settingsBlock('Statistics of the vector indexes.', collector),
+  logs: collector('Message log: counts of events, and traces of deliveries.', {
+    lag: defaulted(
+      'Delay before a time is counted, so that its entries can arrive.',
+      durationSetting({ min: '1s', max: '1h' }),
+      '15s',
+    ),
+    dimension: optional(
+      'Additional dimension to count entries by, in `msgsvc_log_events_by_dimension_total`. Default: none.',
+      z.enum(['topicName', 'queueName', 'scheduleId', 'label']),
+    ),
+    pageBudget: defaulted('Maximum pages of 100 entries that one run reads.', wholeNumber(1, 10_000), 200),
+    sweep: group('Sweeps for entries that appear later than the lag.', {
+      every: defaulted('Interval of sweeps.', durationSetting({ min: '1s', max: '1h' }), '5m'),
+      reach: defaulted(
+        'Maximum lateness of an entry that a sweep still finds. Each sweep reads this much of the log again.',
+        durationSetting({ min: '1s', max: '6h' }),
+        '15m',
+      ),
+    }),
+  }),
+  accountStats: collector('Statistics of the account: messages, spend, size of the message DLQ.', {
+    settleDelay: defaulted(
+      'Delay after its end when an interval of the statistics is considered complete.',
+      durationSetting({ min: '0s', max: '1h' }),
+      '2m',
+    ),
+    points: group('Meaning of the points of the statistics, which the service does not define.', {
+      value: defaulted(
+        'Meaning of a point’s value: the amount of its interval, or the amount per second.',
+        z.enum(['sum', 'rate']),
+        'sum',
+      ),
+      at: defaulted('End of its interval that a point’s time marks.', z.enum(['start', 'end']), 'start'),
+    }),
+  }),
+  flowControl: collector('Current state of the flow-control keys.', {
+    discover: defaulted(
+      'Maximum number of keys to watch in addition to flowControlKeys. They are taken from log and DLQ entries; each costs one request per run.',
+      wholeNumber(0, 500),
+      10,
+    ),
+  }),
+  workflowDlq: collector('Failed workflow runs.', {
+    full: defaulted(
+      'Interval of a complete listing. In between, only new entries are read.',
+      durationSetting({ min: '10s', max: '31d' }),
+      '15m',
+    ),
+    maxPages: defaulted('Maximum pages of 100 entries that one listing reads.', wholeNumber(1, 10_000), 2_000),
+  }),
+  urlGroups: collector('URL Groups and their endpoints.', {}),
+  searchIndexes: collector('Records of the search indexes.', {}),
+  vectorStats: collector('Statistics of the vector indexes.', {}),
 });
 
 export type CollectorsSettings = z.output<typeof collectorsSettings>;
