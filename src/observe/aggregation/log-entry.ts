@@ -59,11 +59,7 @@ export function rankOf(state: MessageState): number {
   return RANK[state];
 }
 
-interface Ordered {
-  readonly time: number;
-  readonly state: MessageState;
-  readonly responseStatus?: number | undefined;
-}
+type Ordered = Pick<StatedEntry, 'time' | 'state' | 'responseStatus'>;
 
 /** Compares entries by time, then by state. The order is total, so the order of reading has no effect on the result. */
 export function compareEntries(a: Ordered, b: Ordered): number {

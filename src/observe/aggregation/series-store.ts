@@ -4,16 +4,13 @@
  */
 import type { Increment } from './totals.ts';
 
-/** Key of a series of an account or index. */
-interface SeriesKey {
+/** Record of a series of an account or index. The fields before `record` are its key. */
+export interface SeriesRecord {
   /** Id of the account or index at the service. A new id starts a new series. */
   readonly subject: string;
   readonly source: string;
   /** Empty for a source that is a single series. */
   readonly series: string;
-}
-
-export interface SeriesRecord extends SeriesKey {
   readonly record: string;
 }
 

@@ -3,7 +3,7 @@
  * the month. Days of the previous month count, so that the first days have a pace. The highest and the lowest day are
  * excluded, so that a single fee or holiday does not change the pace.
  */
-import type { AccountStats, Spend } from '#foundation/domain/statistics.ts';
+import type { AccountStats, DataPoint, Spend } from '#foundation/domain/statistics.ts';
 import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
 
 const HOUR_MS = 3_600_000;
@@ -78,7 +78,7 @@ export function spendOf(
  * @param back number of days by which the 24 hours ended earlier
  */
 function lastDay(
-  daily: readonly { readonly at: number; readonly value: number }[] | undefined,
+  daily: readonly DataPoint[] | undefined,
   before: BilledDays,
   at: number,
   back = 0,
@@ -102,12 +102,10 @@ function medianOf(days: BilledDays): number | undefined {
 }
 
 /** Returns dollars per day; undefined if too little is known. */
-function paceOf(
-  days: BilledDays,
-  daily: readonly { readonly at: number; readonly value: number }[],
-  at: number,
-): number | undefined {
-  const known = recentDays(days, at).sort((a, b) => a - b);
+function paceOf(days: BilledDays, daily: readonly DataPoint[], at: number): number | undefined {
+  const first = Math.floor((at - LAG_MS) / DAY_MS) - PACE_DAYS;
+  const recent = [...days].filter(([day]) => day >= first);
+  const known = recent.map(([, value]) => value).sort((a, b) => a - b);
   if (known.length > 0) {
     const typical = known.length >= DAYS_TO_TRIM ? known.slice(1, -1) : known;
     return typical.reduce((sum, value) => sum + value, 0) / typical.length;
@@ -118,17 +116,8 @@ function paceOf(
   return (today.value * DAY_MS) / (at - midnight);
 }
 
-function recentDays(days: BilledDays, at: number): number[] {
-  const first = Math.floor((at - LAG_MS) / DAY_MS) - PACE_DAYS;
-  return [...days].filter(([day]) => day >= first).map(([, value]) => value);
-}
-
 /** Returns when the sum of the month's days passed an amount. Each day's billing is treated as evenly distributed. */
-function momentOf(
-  amount: number,
-  daily: readonly { readonly at: number; readonly value: number }[],
-  at: number,
-): number {
+function momentOf(amount: number, daily: readonly DataPoint[], at: number): number {
   let sum = 0;
   for (const { at: begins, value } of daily.toSorted((a, b) => a.at - b.at)) {
     const ends = Math.min(begins + DAY_MS, at);

@@ -107,7 +107,7 @@ export class HostAttempts {
   }
 }
 
-function minuteOf(time: number): number {
+export function minuteOf(time: number): number {
   return Math.floor(time / MINUTE_MS) * MINUTE_MS;
 }
 

@@ -9,7 +9,7 @@ import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import { NewestFailures } from '#foundation/domain/newest-failures.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { HostAttempts, MINUTE_MS, MINUTES, type AttemptCounts } from './host-attempts.ts';
+import { HostAttempts, MINUTE_MS, minuteOf, MINUTES, type AttemptCounts } from './host-attempts.ts';
 
 /** Maximum number of hosts per account. The host that was silent longest is removed first. */
 const MOST_HOSTS = 500;
@@ -83,8 +83,7 @@ export class RecentAttempts {
 
   /** Returns the outages of an account, and the attempts of the window, whatever the lag. Undefined if unknown. */
   share(account: string, windowMs: number): SharedAttempts | undefined {
-    const known = this.#accounts.get(account);
-    return known?.share(this.#clock.now() - windowMs);
+    return this.#accounts.get(account)?.share(this.#clock.now() - windowMs);
   }
 
   #current(account: string): AccountAttempts | undefined {
@@ -184,8 +183,4 @@ class AccountAttempts {
     for (const [host] of silent) this.#hosts.delete(host);
     this.#since = Math.max(this.#since, silent.at(-1)![1].newest + MINUTE_MS);
   }
-}
-
-function minuteOf(at: number): number {
-  return Math.floor(at / MINUTE_MS) * MINUTE_MS;
 }
