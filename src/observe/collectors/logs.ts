@@ -213,7 +213,7 @@ class Run {
         }),
       beforeCommit: (read) => this.#learnForm(read, isSweep),
       commit: (read) => this.#commit(read, isSweep),
-      onBroken: () => this.#commitReading({ halved: 1 }),
+      onBroken: () => this.#commitReading([{ metric: 'opsd_log_windows_halved_total', labels: [], by: 1 }]),
     });
     return { ...walked, hasAdvanced: walked.at > from };
   }
@@ -288,10 +288,8 @@ class Run {
   }
 
   /** Commits the pages read, and the state, without entries. */
-  async #commitReading({ halved = 0 }: { readonly halved?: number } = {}): Promise<void> {
-    const increments = this.#ownIncrements();
-    if (halved > 0) increments.push({ metric: 'opsd_log_windows_halved_total', labels: [], by: halved });
-    await this.#save({ increments });
+  #commitReading(further: readonly Increment[] = []): Promise<void> {
+    return this.#save({ increments: [...this.#ownIncrements(), ...further] });
   }
 
   /** Commits the state with the given additions. The state includes the pace, so that a restart knows it. */
@@ -306,9 +304,7 @@ class Run {
   #ownIncrements(): Increment[] {
     const pages = this.#budget.spent - this.#countedPages;
     this.#countedPages += pages;
-    const increments: Increment[] = [];
-    if (pages > 0) increments.push({ metric: 'opsd_log_pages_total', labels: [], by: pages });
-    return increments;
+    return pages > 0 ? [{ metric: 'opsd_log_pages_total', labels: [], by: pages }] : [];
   }
 }
 

@@ -20,10 +20,10 @@ export async function readAll<T>(
       throw error;
     }
   });
-  const settled = await Promise.allSettled(guarded);
+  await Promise.allSettled(guarded);
   signal.throwIfAborted();
   if (siblings.signal.aborted) throw siblings.signal.reason;
-  return settled.map((result) => (result as PromiseFulfilledResult<T>).value);
+  return Promise.all(guarded);
 }
 
 /**
@@ -47,15 +47,7 @@ export async function readEach<T>(
       }
     }),
   );
-  const rows: T[] = [];
-  let dropped = 0;
-  for (const answer of answers) {
-    if (answer === undefined) {
-      dropped += 1;
-      continue;
-    }
-    rows.push(answer.value);
-    dropped += answer.dropped;
-  }
-  return { rows, dropped };
+  const known = answers.filter((answer) => answer !== undefined);
+  const dropped = known.reduce((sum, answer) => sum + answer.dropped, answers.length - known.length);
+  return { rows: known.map(({ value }) => value), dropped };
 }

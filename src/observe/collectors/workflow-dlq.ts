@@ -10,7 +10,6 @@
  * pages no longer has are requested individually.
  */
 import type { MessageApi } from '#service/api.ts';
-import type { Batch } from '#foundation/domain/observation.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import {
   aggregateWorkflowDlq,
@@ -20,6 +19,7 @@ import {
   type DlqReading,
 } from '../aggregation/workflow-dlq.ts';
 import type { WorkflowDlqCommit } from '../aggregation/workflow-dlq-store.ts';
+import { nextTurn } from '#foundation/platform/next-turn.ts';
 import { RowMemory } from '#foundation/platform/row-memory.ts';
 import { askFor } from './asked-runs.ts';
 import { collectorOf, type Collected, type CollectorContext } from './collector.ts';
@@ -39,7 +39,8 @@ export const workflowDlq = collectorOf({
     // A complete listing is due when a border of the `full` grid has passed since the previous batch. The grid needs no
     // stored state. A changed clock makes the listing early, never late.
     const interval = (at: number): number => Math.floor(at / full);
-    const newest = previous === undefined ? undefined : newestOf(previous);
+    // Without an entry, a complete listing costs no more.
+    const newest = previous?.rows.at(-1)?.createdAt;
     if (previous !== undefined && newest !== undefined && interval(previous.at) === interval(clock.now())) {
       const added = await list(api, context, budget, newest - OVERLAP_MS);
       await count(context, added, api);
@@ -81,17 +82,12 @@ async function count(
   const commits = aggregateWorkflowDlq({ account, ...listing, rows, ...asked, at: clock.now() }, memory, options);
   const next = (): WorkflowDlqCommit | undefined => commits.next().value ?? undefined;
   while (await stores.workflowDlq.commitWorkflowDlq(account, next)) {
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
   return { rows, dropped: listing.dropped };
 }
 
 type Listing = Collected<'workflowDlq'> & Pick<DlqReading, 'isWhole' | 'pages'>;
-
-/** Returns when the newest entry entered. Undefined if there is none: a complete listing then costs no more. */
-function newestOf(batch: Batch<'workflowDlq'>): number | undefined {
-  return batch.rows.at(-1)?.createdAt;
-}
 
 async function list(
   api: MessageApi,

@@ -193,10 +193,8 @@ export class IncidentBook {
     for (const [index, row] of rows.entries()) {
       if (index % KINDS_AT_ONCE === KINDS_AT_ONCE - 1) yield;
       const kind = { account, ...kindOf(row) };
-      getOrAdd(kinds, kindKey(kind), () => ({ kind, failures: [] as Failure[] })).failures.push({
-        dlqId: idOf(row),
-        at: atOf(row),
-      });
+      const { failures } = getOrAdd(kinds, kindKey(kind), () => ({ kind, failures: [] }));
+      failures.push({ dlqId: idOf(row), at: atOf(row) });
     }
     const ordered = [...kinds].toSorted(([a, one], [b, other]) => {
       return other.failures.length - one.failures.length || (a < b ? -1 : 1);
@@ -208,13 +206,8 @@ export class IncidentBook {
           const { kind, members } = parts[next++]!;
           const span = { firstAt: members[0]!.at, lastAt: members.at(-1)!.at };
           const incident = this.#incidentFor(change, kind, span, { isRefailed, at });
-          change.put(
-            withMembers(
-              incident,
-              queue,
-              members.map((member) => member.at),
-            ),
-          );
+          const times = members.map((member) => member.at);
+          change.put(withMembers(incident, queue, times));
           for (const { dlqId, at: failedAt } of members) {
             change.added.push({ account, queue, dlqId, incident: incident.id, at: failedAt });
           }

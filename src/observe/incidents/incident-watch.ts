@@ -225,11 +225,9 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
 
   /** Returns true if a dead letter of a message has expired since the last reading. */
   #hasExpired(account: string): boolean {
-    const retentionMs = this.#retention(account);
-    const oldest = this.#deadLetters.get(account)?.[0];
-    return (
-      retentionMs !== undefined && oldest !== undefined && oldest.learnedAt + retentionMs <= this.#deps.clock.now()
-    );
+    const [oldest] = this.#deadLetters.get(account) ?? [];
+    const retentionMs = this.#retention(account) ?? Infinity;
+    return oldest !== undefined && oldest.learnedAt + retentionMs <= this.#deps.clock.now();
   }
 
   #retention(account: string): number | undefined {

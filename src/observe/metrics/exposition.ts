@@ -23,10 +23,6 @@ export interface ScrapeBody {
   gzip(): Promise<readonly Uint8Array[]>;
 }
 
-export interface Exposition {
-  render(format: Format): Promise<ScrapeBody>;
-}
-
 export interface ExpositionDeps {
   readonly tables: readonly SeriesTable[];
   /** Updates the tables synchronously before the rendering. */
@@ -37,7 +33,7 @@ export interface ExpositionDeps {
   textBehind(format: Format): Promise<string>;
 }
 
-export function createExposition({ tables, ...deps }: ExpositionDeps): Exposition {
+export function createExposition({ tables, ...deps }: ExpositionDeps) {
   const underWay = new Map<Format, Promise<ScrapeBody>>();
   /** Last rendering. Renderings run one after another, because a chunk has only one claim. */
   let last: Promise<unknown> = Promise.resolve();
@@ -56,7 +52,7 @@ export function createExposition({ tables, ...deps }: ExpositionDeps): Expositio
   }
 
   return {
-    render(format) {
+    render(format: Format): Promise<ScrapeBody> {
       const shared = underWay.get(format);
       if (shared !== undefined) return shared;
       const made = render(format, last);

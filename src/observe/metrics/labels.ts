@@ -32,16 +32,10 @@ export function destinationLabel(destination: string): string {
 /** Returns the template of a workflow, from its URL or from the result of `workflowLabel`. */
 export function workflowTemplate(workflow: string): string {
   if (workflow.includes('://')) return workflowLabel(workflow);
-  const [host] = cleanLabel(workflow).split(/[/?#]/, 1);
-  if (host === undefined || !/^[^@\s]*$/.test(host)) return OTHER;
-  return (
-    host +
-    templateOf(
-      cleanLabel(workflow)
-        .slice(host.length)
-        .replace(/[?#].*/, ''),
-    )
-  );
+  const clean = cleanLabel(workflow);
+  const [host = ''] = clean.split(/[/?#]/, 1);
+  if (!/^[^@\s]*$/.test(host)) return OTHER;
+  return host + templateOf(clean.slice(host.length).replace(/[?#].*/, ''));
 }
 
 /**

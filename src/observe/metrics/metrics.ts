@@ -92,11 +92,8 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     () => families.tables.held.releaseDue(),
     families.part('process', (put) => {
       const counts = seriesOf(families, ofProcess);
-      put(
-        'opsd_series',
-        {},
-        [...counts.values()].reduce((total, series) => total + series, 0),
-      );
+      const total = counts.values().reduce((sum, series) => sum + series, 0);
+      put('opsd_series', {}, total);
       if (settings.debug) for (const [family, series] of counts) put('opsd_series_by_family', { family }, series);
     }),
   ];

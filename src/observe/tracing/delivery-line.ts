@@ -34,11 +34,7 @@ function deliveryLine(message: MessageProgress): string {
     'messaging.msgsvc.duration_ms': dueAt === undefined ? undefined : Math.max(0, at - dueAt),
     [semconv.ATTR_HTTP_REQUEST_METHOD]: message.method,
     [semconv.ATTR_HTTP_RESPONSE_STATUS_CODE]: last?.responseStatus,
-    [semconv.ATTR_ERROR_TYPE]: outcome === 'failed' ? errorType(last?.responseStatus, last?.failure) : undefined,
+    [semconv.ATTR_ERROR_TYPE]: outcome === 'failed' ? (last?.responseStatus?.toString() ?? last?.failure) : undefined,
     [semconv.ATTR_URL_FULL]: message.url === undefined ? undefined : storableUrl(message.url),
   });
-}
-
-function errorType(status: number | undefined, failure: string | undefined): string | undefined {
-  return status === undefined ? failure : String(status);
 }

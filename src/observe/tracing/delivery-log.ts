@@ -29,7 +29,7 @@ export interface DeliveryLogDeps {
 }
 
 export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryLogDeps): AsyncDisposable {
-  const target = settings.file === undefined ? standardOutput() : fileTarget(settings.file);
+  const openTarget = settings.file === undefined ? standardOutput() : fileTarget(settings.file);
   const stop = new AbortController();
   let running: Promise<void> | undefined;
   /** True while the outbox is being drained. */
@@ -57,7 +57,7 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
         if (batch === undefined) continue;
         isWoken = true;
         const bytes = Buffer.from(batch.text);
-        await using opened = await target.open();
+        await using opened = await openTarget();
         await writeRest(opened, bytes);
         await outbox.settle(batch.ids);
         taken = 0;
@@ -113,19 +113,15 @@ interface Opened extends AsyncDisposable {
   write(bytes: Buffer, from: number): Promise<number>;
 }
 
-interface Target {
-  open(): Promise<Opened>;
-}
+type Target = () => Promise<Opened>;
 
 function fileTarget(path: string): Target {
-  return {
-    async open() {
-      const handle = await open(path, FLAGS, 0o640);
-      return {
-        write: async (bytes, from) => (await handle.write(bytes, from)).bytesWritten,
-        [Symbol.asyncDispose]: async () => handle.close(),
-      };
-    },
+  return async () => {
+    const handle = await open(path, FLAGS, 0o640);
+    return {
+      write: async (bytes, from) => (await handle.write(bytes, from)).bytesWritten,
+      [Symbol.asyncDispose]: async () => handle.close(),
+    };
   };
 }
 
@@ -140,5 +136,5 @@ function standardOutput(): Target {
     write: async (bytes, from) => (await writeTo(fd, bytes, from)).bytesWritten,
     [Symbol.asyncDispose]: async () => undefined,
   };
-  return { open: async () => opened };
+  return async () => opened;
 }
