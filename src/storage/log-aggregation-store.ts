@@ -89,11 +89,9 @@ export function createLogAggregationStore(
     commitLog(commit) {
       // Begun at once: the next commit counts on the queues with what this one adds.
       const { account, spans, lines } = commit;
-      const writes = [spans && spanOutbox?.begin(account, spans.batches), lines && deliveries?.begin(account, lines)];
-      return commitWith(
-        commit,
-        writes.filter((write) => write !== undefined),
-      );
+      const begun = [spans && spanOutbox?.begin(account, spans.batches), lines && deliveries?.begin(account, lines)];
+      const writes = begun.filter((write) => write !== undefined);
+      return commitWith(commit, writes);
     },
     hourCounts: async (account) => hoursOf(await database.read(all(SELECT_HOURS, account))),
     attempts: (account) => database.read(loadAttempts(account)),
@@ -209,10 +207,8 @@ function* saveSums(commit: LogCommit): Work<void> {
 
 /** Deletes the sums and readings that are too old. */
 export function forgetHistory(account: string, now: number): Work<void> {
-  return put(
-    FORGET_SUMS,
-    [...SUMS_KEPT_MS].map(([step, keptMs]) => [account, step, now - keptMs]),
-  );
+  const limits = [...SUMS_KEPT_MS].map(([step, keptMs]) => [account, step, now - keptMs]);
+  return put(FORGET_SUMS, limits);
 }
 
 function* load(account: string): Work<LogMemory> {

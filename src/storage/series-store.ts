@@ -13,13 +13,9 @@ export function createSeriesStore({ database }: Pick<Store, 'database'>, totals:
   return {
     loadSeries: (account, subjects) => database.read(all<SeriesRecord>(select, account, JSON.stringify(subjects))),
     async commitSeries({ account, increments, records }) {
-      const work = each(PUT, records, ({ subject, source, series, record }) => [
-        account,
-        subject,
-        source,
-        series,
-        record,
-      ]);
+      const work = each(PUT, records, ({ subject, source, series, record }) => {
+        return [account, subject, source, series, record];
+      });
       await totals.commit(account, () => ({ increments, work }));
     },
   };

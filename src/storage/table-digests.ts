@@ -50,7 +50,7 @@ export function changedTables(db: DatabaseSync): readonly string[] {
   const rows = db.prepare('SELECT name, digest FROM table_digests').all();
   const known = new Map(rows.map((row) => [String(row['name']), Number(row['digest'])]));
   const changed = [...digested(db)]
-    .filter(([table, columns]) => known.get(table) !== digestOrNone(db, table, columns))
+    .filter(([table, columns]) => known.get(table) !== digestOf(db, table, columns))
     .map(([table]) => table);
   return hasSequences(db) ? changed : [...changed, 'sqlite_sequence'];
 }
@@ -71,16 +71,12 @@ function hasSequences(db: DatabaseSync): boolean {
 }
 
 /** Returns the checksum; undefined for a table that cannot be read. */
-function digestOrNone(db: DatabaseSync, table: string, columns: readonly string[]): number | undefined {
+function digestOf(db: DatabaseSync, table: string, columns: readonly string[]): number | undefined {
   try {
-    return digestOf(db, table, columns);
+    return Number(db.prepare(`SELECT ${digestOfAll(columns)} AS digest FROM main.${table}`).get()?.['digest']);
   } catch {
     return undefined;
   }
-}
-
-function digestOf(db: DatabaseSync, table: string, columns: readonly string[]): number {
-  return Number(db.prepare(`SELECT ${digestOfAll(columns)} AS digest FROM main.${table}`).get()?.['digest']);
 }
 
 function digestOfAll(columns: readonly string[]): string {

@@ -150,10 +150,8 @@ export function createTotals(
       // In turn: each commit is either in the reading or reported afterwards.
       inTurn(account, async () => {
         const read = await database.read(totalsOf(account));
-        return feedOf(
-          read,
-          getOrAdd(feeds, account, () => new Set()),
-        );
+        const reports = getOrAdd(feeds, account, () => new Set());
+        return feedOf(read, reports);
       }),
     async countersOf(accounts, metric) {
       const rows = await database.read(all(countersOfAll, metric, JSON.stringify(accounts)));
@@ -219,10 +217,8 @@ function changesOf(dialect: Dialect) {
       const histograms = moved(yield* all(HISTOGRAMS_OF, account, metric), retired, histogramOf);
       if (counters.from.length > 0) yield* run(deleteCounters, account, metric, JSON.stringify(counters.from));
       if (histograms.from.length > 0) yield* run(deleteHistograms, account, metric, JSON.stringify(histograms.from));
-      yield* addCounters(
-        account,
-        counters.to.map(({ value, ...row }) => ({ ...row, by: value })),
-      );
+      const increments = counters.to.map(({ value, ...row }) => ({ ...row, by: value }));
+      yield* addCounters(account, increments);
       yield* addHistograms(account, histograms.to);
     }
   }

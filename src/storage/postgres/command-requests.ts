@@ -95,14 +95,7 @@ export class CommandRequests {
   async post({ arguments: given, ...rest }: StoredCommand): Promise<void> {
     const { database, table } = this.#deps;
     const body = Buffer.from(JSON.stringify(given));
-    await database.transaction(
-      table.insert({
-        ...rest,
-        id: randomUUID(),
-        arguments: body,
-        forMs: POSTED_MS,
-      }),
-    );
+    await database.transaction(table.insert({ ...rest, id: randomUUID(), arguments: body, forMs: POSTED_MS }));
   }
 
   async #follow(asked: Following): Promise<Sent> {

@@ -210,13 +210,10 @@ export class Leases {
     this.#configured = new Set(replicas.flatMap(({ accounts }) => accounts));
     const members = replicas.map((member) => ({ ...member, accounts: new Set(member.accounts) }));
     const targets = new Map(
-      leases.map(({ account }) => [
-        account,
-        replicaFor(
-          account,
-          members.filter(({ accounts }) => accounts.has(account)),
-        ),
-      ]),
+      leases.map(({ account }) => {
+        const configuring = members.filter(({ accounts }) => accounts.has(account));
+        return [account, replicaFor(account, configuring)];
+      }),
     );
     const names = new Map(replicas.map(({ id, name }) => [id, name]));
     this.#survey = new Map(

@@ -18,17 +18,15 @@ const PAIRS = (accounts: string, ids: string): string =>
   `unnest(CAST(${accounts} AS text[]), CAST(${ids} AS text[])) AS pairs (account, id)`;
 const DROP_SLICES = `DELETE FROM view_slices WHERE account IN ${POSTGRES.members('?1')}
   AND (account, id) NOT IN (SELECT account, id FROM ${PAIRS('?2', '?3')})`;
+const SELECT_TIMES = `SELECT account, at, ${DATABASE_CLOCK} AS now FROM views
+  UNION ALL SELECT CAST(NULL AS TEXT), 0, ${DATABASE_CLOCK}`;
 const SELECT = `SELECT account, at, body FROM views WHERE account IN ${POSTGRES.members('?1')}`;
 const SELECT_SLICES = `SELECT account, id, body FROM ${PAIRS('?1', '?2')} JOIN view_slices USING (account, id)`;
 
 export function createViewStore(database: Database): ViewStore {
   return {
     async times() {
-      const rows = await database.read(
-        all(
-          `SELECT account, at, ${DATABASE_CLOCK} AS now FROM views UNION ALL SELECT CAST(NULL AS TEXT), 0, ${DATABASE_CLOCK}`,
-        ),
-      );
+      const rows = await database.read(all(SELECT_TIMES));
       const views = rows.flatMap(({ account, at }) =>
         account === null ? [] : [[String(account), Number(at)] as const],
       );
@@ -78,10 +76,8 @@ function* writeViews(views: readonly NewView[]): Work<void> {
   const changed = views.filter((view): view is NewView & OfAccount => view.slices !== undefined);
   const accounts = changed.map(({ account }) => account);
   if (changed.length > 0) yield* put(DROP_SLICES, [[JSON.stringify(accounts), ...pairs(changed)]]);
-  yield* put(
-    PUT,
-    views.map(({ account, body }) => [account, body]),
-  );
+  const bodies = views.map(({ account, body }) => [account, body]);
+  yield* put(PUT, bodies);
 }
 
 /** Returns the accounts and the ids of slices, for `PAIRS`. */
