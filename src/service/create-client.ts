@@ -1,9 +1,10 @@
 /** Creates the service's client for one account: one connection for each configured API, closed together. */
 import type { ClientPair } from '#foundation/platform/client-pair.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
+import type { Api } from '#foundation/events/events.ts';
 import type { ServiceClient } from './api.ts';
 import { ApiConnection, type ConnectionDeps } from './connection.ts';
-import { basic, bearer } from './credentials.ts';
+import { basic, bearer, type Credentials } from './credentials.ts';
 import { createManagementApi } from './management-api.ts';
 import { createMessageApi } from './message-api.ts';
 import { createRawCalls, type RawCalls } from './raw-calls.ts';
@@ -39,39 +40,18 @@ export interface AccountClient extends ServiceClient {
 export function createClient(options: ClientOptions, deps: ConnectionDeps): AccountClient {
   const { account, limits, messageApi, managementApi } = options;
   const names = wireNames(options.wire, options.requestsPerDay);
-  const message =
-    messageApi &&
-    new ApiConnection(
-      {
-        account,
-        api: 'message',
-        baseUrl: messageApi.url,
-        credentials: bearer(messageApi.token, messageApi.actionToken),
-        client: messageApi.client,
-        limits,
-      },
-      deps,
-    );
+  const connection = (api: Api, { url, client }: Target, credentials: Credentials): ApiConnection =>
+    new ApiConnection({ account, api, baseUrl: url, credentials, client, limits }, deps);
+  const message = messageApi && connection('message', messageApi, bearer(messageApi.token, messageApi.actionToken));
   const management =
-    managementApi &&
-    new ApiConnection(
-      {
-        account,
-        api: 'management',
-        baseUrl: managementApi.url,
-        credentials: basic(managementApi.username, managementApi.password),
-        client: managementApi.client,
-        limits,
-      },
-      deps,
-    );
+    managementApi && connection('management', managementApi, basic(managementApi.username, managementApi.password));
   return {
     ...(message && { message: createMessageApi(message, names) }),
     ...(management && { management: createManagementApi(management, names) }),
     raw: createRawCalls({ message, management, names }),
     usage(api) {
-      const connection = api === 'message' ? message : management;
-      return connection?.usage() ?? { usedToday: 0, allowedPerDay: limits.requestsPerDay };
+      const used = api === 'message' ? message : management;
+      return used?.usage() ?? { usedToday: 0, allowedPerDay: limits.requestsPerDay };
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([message?.[Symbol.asyncDispose](), management?.[Symbol.asyncDispose]()]);
