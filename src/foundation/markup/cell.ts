@@ -130,7 +130,6 @@ export interface Mark {
 /** Large numbers, each with its name and a note. */
 export interface Figures {
   readonly piece: 'figures';
-  readonly id?: string | undefined;
   readonly rows: readonly (Figure | false | undefined)[];
 }
 
@@ -219,8 +218,8 @@ export function facts(rows: Facts['rows']): Facts {
   return { piece: 'facts', rows };
 }
 
-export function figures(rows: Figures['rows'], id?: string): Figures {
-  return { piece: 'figures', rows, id };
+export function figures(rows: Figures['rows']): Figures {
+  return { piece: 'figures', rows };
 }
 
 export function section(id: string, title: string, content: Cell, heading: Heading = 'h2'): Section {
@@ -336,19 +335,11 @@ export function bars(values: ChartValues, about: string, look: Look = 'busy'): S
 
 /** @returns undefined without two known values */
 export function trend(values: ChartValues, about: string, look: Look = 'busy'): Spark | undefined {
-  const since = values.slice(
-    Math.max(
-      0,
-      values.findIndex((value) => value !== null),
-    ),
-  );
+  const first = values.findIndex((value) => value !== null);
+  const since = values.slice(Math.max(0, first));
   return since.filter((value) => value !== null).length < 2
     ? undefined
     : { piece: 'spark', shape: 'line', look, values: since, about };
-}
-
-export function strip(items: Strip['items'], about: string, highest = 1): Strip {
-  return { piece: 'strip', items, about, highest };
 }
 
 export function timeChart(chart: Omit<TimeChart, 'piece'>): TimeChart {

@@ -161,7 +161,7 @@ export function message(text: string): Cell {
     : withTimes(text);
 }
 
-function figuresHtml({ rows, id }: Figures): Html {
+function figuresHtml({ rows }: Figures): Html {
   const shown = rows.map(
     (row) =>
       row &&
@@ -170,9 +170,7 @@ function figuresHtml({ rows, id }: Figures): Html {
         <dd>${row.value}${row.spark} ${row.note !== undefined && html`<span class="sub">${row.note}</span>`}</dd>
       </div>`,
   );
-  return id === undefined
-    ? html`<dl class="figures">${shown}</dl>`
-    : html`<dl class="figures" id="${id}">${shown}</dl>`;
+  return html`<dl class="figures">${shown}</dl>`;
 }
 
 function factsHtml({ rows }: Facts): Html {

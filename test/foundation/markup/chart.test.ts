@@ -1,7 +1,7 @@
 /** Charts: their numbers are those they are given, a missing value is a gap, and no text becomes markup. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bars, strip, timeChart, trend, type TimeChart } from '#foundation/markup/cell.ts';
+import { bars, timeChart, trend, type TimeChart } from '#foundation/markup/cell.ts';
 import { barsPath, linePath, stacked, timeTicks, valueTicks } from '#foundation/markup/chart-paths.ts';
 import { sparkHtml, stripHtml, timeChartHtml } from '#foundation/markup/chart.ts';
 
@@ -74,7 +74,8 @@ describe('a chart over time', () => {
       marks: [{ at: FROM, look: 'ok', text: hostile, path: `/${hostile}` }],
     }).toString();
     expect(markup).not.toContain('<script');
-    expect(stripHtml(strip([{ look: 'ok', text: hostile, height: 1 }], hostile)).toString()).not.toContain('<script');
+    const items = [{ look: 'ok', text: hostile, height: 1 }] as const;
+    expect(stripHtml({ piece: 'strip', items, about: hostile, highest: 1 }).toString()).not.toContain('<script');
     expect(sparkHtml(bars([1], hostile)!).toString()).not.toContain('<script');
   });
 });
