@@ -1,4 +1,5 @@
 /** Opens a TCP address. Errors name the address, the reason, and the fix. */
+import { once } from 'node:events';
 import net, { type AddressInfo, type Server } from 'node:net';
 import type { ListenAddress } from '../settings/listen-address.ts';
 
@@ -72,18 +73,8 @@ function explainTcp(error: NodeJS.ErrnoException, listen: ListenAddress, setting
 }
 
 /** Calls `listen`, and resolves when the server listens. */
-export function listening(server: Server, listen: () => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onError = (error: Error): void => {
-      server.off('listening', onListening);
-      reject(error);
-    };
-    const onListening = (): void => {
-      server.off('error', onError);
-      resolve();
-    };
-    server.once('error', onError);
-    server.once('listening', onListening);
-    listen();
-  });
+export async function listening(server: Server, listen: () => void): Promise<void> {
+  const begun = once(server, 'listening');
+  listen();
+  await begun;
 }
