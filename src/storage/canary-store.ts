@@ -14,7 +14,7 @@ const PUT_STATE = `INSERT INTO canary_states (account, canary, record) VALUES (?
 const DELETE_ROUND = 'DELETE FROM canary_rounds WHERE id = ?';
 
 export function createCanaryStore({ database }: Pick<Store, 'database'>, scope: RowScope = WHOLE): CanaryStore {
-  const isOwned = isOwn(database.dialect, scope, '?1');
+  const isOwned = isOwn(database.dialect, scope);
   const selectRounds = `SELECT record FROM canary_rounds WHERE ${isOwned} ORDER BY id`;
   const selectStates = `SELECT record FROM canary_states WHERE ${isOwned} ORDER BY account, canary`;
   return {

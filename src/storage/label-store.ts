@@ -14,7 +14,7 @@ export function createLabelStore(
   scope: RowScope = WHOLE,
 ): LabelStore {
   const { dialect } = database;
-  const select = `SELECT account, label, value, idle_ms AS "idleMs" FROM label_values WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id`;
+  const select = `SELECT account, label, value, idle_ms AS "idleMs" FROM label_values WHERE ${isOwn(dialect, scope)} ORDER BY id`;
   const remove = `DELETE FROM label_values WHERE account = ?1 AND label = ?2 AND value IN ${dialect.members('?3')}`;
   return {
     load: () => database.read(all<LabelValue>(select, accountsParameter(scope))),

@@ -28,7 +28,7 @@ export class OutboxRows {
 
   /** Condition of the rows. `?1` gets `accounts`. */
   get own(): string {
-    return isOwn(this.#database.dialect, this.#scope, '?1');
+    return isOwn(this.#database.dialect, this.#scope);
   }
 
   get accounts(): string {

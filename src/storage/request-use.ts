@@ -10,7 +10,7 @@ export function createRequestUseStore(
   { database }: { readonly database: Database },
   scope: RowScope = WHOLE,
 ): RequestUseStore {
-  const select = `SELECT account, api, day, used FROM request_use WHERE ${isOwn(database.dialect, scope, '?1')}`;
+  const select = `SELECT account, api, day, used FROM request_use WHERE ${isOwn(database.dialect, scope)}`;
   return {
     load: () => database.read(all<StoredUse>(select, accountsParameter(scope))),
     async save({ account, api, day, used }) {

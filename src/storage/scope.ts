@@ -40,14 +40,10 @@ export function withoutLease(scope: RowScope, account: string): RowScope {
   return { accounts: kept, others: others && [...others, account], replica };
 }
 
-/**
- * Returns a condition on the column `account` that only rows of the scope meet.
- *
- * @param parameter gets the value of `accountsParameter`
- */
-export function isOwn({ members }: Dialect, { accounts, others }: RowScope, parameter: string): string {
+/** Returns a condition on the column `account` that only rows of the scope meet. `?1` is the `accountsParameter`. */
+export function isOwn({ members }: Dialect, { accounts, others }: RowScope): string {
   const isListed = accounts !== undefined && others === undefined;
-  return `account ${isListed ? 'IN' : 'NOT IN'} ${members(parameter)}`;
+  return `account ${isListed ? 'IN' : 'NOT IN'} ${members('?1')}`;
 }
 
 export function accountsParameter({ accounts, others }: RowScope): string {
