@@ -15,12 +15,6 @@ interface Hold {
   readonly status: number;
 }
 
-/** Wait that a request still has. */
-export interface HeldFor {
-  readonly ms: number;
-  readonly status: number;
-}
-
 export class Holds {
   readonly #clock: Clock;
   readonly #holds = new Map<string, Hold>();
@@ -40,7 +34,7 @@ export class Holds {
   }
 
   /** Returns the rest of a wait; undefined if a request may start. */
-  left(api: string, isWrite: boolean): HeldFor | undefined {
+  left(api: string, isWrite: boolean): { readonly ms: number; readonly status: number } | undefined {
     const kinds: readonly Held[] = isWrite ? ['all', 'writes'] : ['all'];
     const holds = kinds.flatMap((held) => this.#holds.get(`${held} ${api}`) ?? []);
     const last = holds.toSorted((a, b) => b.until - a.until)[0];

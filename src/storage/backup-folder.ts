@@ -44,7 +44,6 @@ export function createBackupFolder({ dir, keep }: BackupSettings, deps: BackupFo
   const { store, copies, clock } = deps;
   // Stores that share a folder keep separate backups.
   const start = `opsd-${store.instance}-`;
-  const fileAt = (at: number): string => join(dir, `${start}${stampOf(at)}.db`);
 
   /** Backups, oldest first. */
   function list(): readonly KeptBackup[] {
@@ -87,12 +86,10 @@ export function createBackupFolder({ dir, keep }: BackupSettings, deps: BackupFo
         assertRoom();
       } catch (error) {
         if (error instanceof StoreError) throw error;
-        throw new StoreError(`${dir}: the backup folder is unusable: ${errorMessage(error)}`, {
-          cause: error,
-        });
+        throw new StoreError(`${dir}: the backup folder is unusable: ${errorMessage(error)}`, { cause: error });
       }
       const at = Math.floor(clock.now() / 1_000) * 1_000;
-      const file = fileAt(at);
+      const file = join(dir, `${start}${stampOf(at)}.db`);
       const { bytes } = await copies.write(file, signal);
       newest = { file, at, bytes };
       const others = list().filter((copy) => copy.file !== file);

@@ -24,27 +24,14 @@ export function createHistoryStore(totals: Pick<StoredTotals, 'commit'>): Histor
   const forgottenAt = new Map<string, number>();
 
   function* save(sample: HistorySample): Work<void> {
-    const {
-      account,
-      at,
-      inFlight = null,
-      failedRuns = null,
-      deadLetters = null,
-      spendUsd = null,
-      flowControl,
-    } = sample;
+    const { account, at, flowControl } = sample;
+    const { inFlight = null, failedRuns = null, deadLetters = null, spendUsd = null } = sample;
     savedAt.set(account, at);
     const keys = flowControl === undefined ? null : JSON.stringify(flowControl);
-    const rows = [MINUTE_MS, HOUR_MS].map((step) => [
-      account,
-      step,
-      Math.floor(at / step) * step,
-      inFlight,
-      failedRuns,
-      deadLetters,
-      spendUsd,
-      keys,
-    ]);
+    const rows = [MINUTE_MS, HOUR_MS].map((step) => {
+      const begins = Math.floor(at / step) * step;
+      return [account, step, begins, inFlight, failedRuns, deadLetters, spendUsd, keys];
+    });
     yield* put(PUT_SAMPLE, rows);
     // The log may be off, or far behind.
     if (at - (forgottenAt.get(account) ?? -Infinity) < HOUR_MS) return;

@@ -22,9 +22,9 @@ export function createIncidentStore({ database }: Pick<Store, 'database'>, scope
   const { dialect } = database;
   const select = `SELECT incidents.record, newest.record AS acknowledged FROM incidents
     LEFT JOIN incident_acknowledgments AS newest ON incident = id
-    WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id`;
+    WHERE ${isOwn(dialect, scope)} ORDER BY id`;
   const selectMembers = `SELECT account, queue, dlq_id AS "dlqId", incident, at FROM incident_members
-    WHERE (account, queue, dlq_id) > (?2, ?3, ?4) AND ${isOwn(dialect, scope, '?1')}
+    WHERE (account, queue, dlq_id) > (?2, ?3, ?4) AND ${isOwn(dialect, scope)}
     ORDER BY account, queue, dlq_id LIMIT ${PART_ROWS}`;
   const remove = `DELETE FROM incidents WHERE id IN ${dialect.members('?1')}`;
   const removeAcknowledgments = `DELETE FROM incident_acknowledgments WHERE incident IN ${dialect.members('?1')}`;
@@ -33,20 +33,12 @@ export function createIncidentStore({ database }: Pick<Store, 'database'>, scope
 
   return {
     load: async () => (await database.read(all(select, accountsParameter(scope)))).map(incidentOf),
-    readMembers: (take) =>
-      database.read(
-        paged(
-          (last) =>
-            all<IncidentMember>(
-              selectMembers,
-              accountsParameter(scope),
-              last?.account ?? '',
-              last?.queue ?? '',
-              last?.dlqId ?? '',
-            ),
-          take,
-        ),
-      ),
+    readMembers(take) {
+      const own = accountsParameter(scope);
+      const after = (last?: IncidentMember) =>
+        all<IncidentMember>(selectMembers, own, last?.account ?? '', last?.queue ?? '', last?.dlqId ?? '');
+      return database.read(paged(after, take));
+    },
     commit: ({ account, changed, added, removed, merged, forgotten }) =>
       database.transaction(
         function* () {

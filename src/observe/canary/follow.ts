@@ -35,10 +35,7 @@ export async function follow(
       logsResponses: book.logsResponses(account),
     };
     const step = judgeCanary(round.facts(evidence, known), round.nowMs);
-    if (step.kind === 'verdict') {
-      await target.book.end(round, step.result);
-      return;
-    }
+    if (step.kind === 'verdict') return book.end(round, step.result);
     if (step.kind === 'ask') {
       note(await answer(step.question, asked(), deps));
       continue;

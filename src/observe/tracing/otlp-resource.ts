@@ -13,13 +13,8 @@ const OBSERVED = 'msgsvc';
 
 const ATTRIBUTES = 'OTEL_RESOURCE_ATTRIBUTES';
 
-export interface OtlpResources {
-  readonly daemon: Attributes;
-  readonly account: (account: string) => Attributes;
-}
-
 /** @param onIgnored called with the name of a variable that cannot be parsed; its whole value is ignored */
-export function otlpResources(env: Env, version: string, onIgnored: (variable: string) => void): OtlpResources {
+export function otlpResources(env: Env, version: string, onIgnored: (variable: string) => void) {
   const given = attributesFromEnv(env, () => onIgnored(ATTRIBUTES));
   const name = env['OTEL_SERVICE_NAME']?.trim() ?? '';
   if (name !== '') given.set(semconv.ATTR_SERVICE_NAME, name);
@@ -34,7 +29,7 @@ export function otlpResources(env: Env, version: string, onIgnored: (variable: s
   const shared = [...given].filter(([key]) => !key.startsWith('service.'));
   return {
     daemon: [...daemon],
-    account: (account) => [
+    account: (account: string): Attributes => [
       [semconv.ATTR_SERVICE_NAME, OBSERVED],
       [semconv.ATTR_SERVICE_NAMESPACE, OBSERVED],
       [semconv.ATTR_SERVICE_INSTANCE_ID, account],

@@ -41,10 +41,8 @@ export function createSpanSource(options: SpanSourceOptions): SpanSource {
     due: (facts) => openTooLong(facts, settings.maxOpen),
     async failedRuns(account, messages) {
       try {
-        return await options.failedRuns(
-          account,
-          messages.flatMap(({ workflowRunId }) => workflowRunId ?? []),
-        );
+        const runs = messages.flatMap(({ workflowRunId }) => workflowRunId ?? []);
+        return await options.failedRuns(account, runs);
       } catch {
         // A failed lookup of a link must not fail the counting.
         return new Map();

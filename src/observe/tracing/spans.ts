@@ -80,9 +80,7 @@ export async function createSpanExport(options: SpanExportOptions): Promise<Span
     source,
     own,
     problem: () => sender.problem(),
-    flush: async (signal) => {
-      await deliveries.flush(signal);
-    },
+    flush: (signal) => deliveries.flush(signal),
     async [Symbol.asyncDispose]() {
       await Promise.all([deliveries[Symbol.asyncDispose](), own[Symbol.asyncDispose]()]);
       sender[Symbol.dispose]();
