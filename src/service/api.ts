@@ -6,7 +6,7 @@
  * invalid. It rejects with the signal's reason if that is aborted while nothing is being sent.
  */
 import type { CarriedMessage } from '#foundation/domain/carried-message.ts';
-import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
+import type { FlowControlKey, FlowControlSpec } from '#foundation/domain/flow-control.ts';
 import type { InvalidLogRow, LogEntry } from '#foundation/domain/log-entry.ts';
 import type { SearchIndex, AccountStats, StatsPeriod, VectorStats } from '#foundation/domain/statistics.ts';
 import type { UrlGroup } from '#foundation/domain/observation.ts';
@@ -70,14 +70,6 @@ export interface WholeWorkflowDlqEntry {
   readonly row: Readonly<Record<string, unknown>>;
 }
 
-export interface FlowControl {
-  readonly key: string;
-  readonly parallelism?: number;
-  readonly rate?: number;
-  /** Seconds. */
-  readonly period?: number;
-}
-
 /** Settings of a delivery that the daemon sends, by the keys of the operation. */
 interface DeliveryRequest {
   readonly body: string;
@@ -101,7 +93,7 @@ export interface PublishRequest extends DeliveryRequest {
   readonly callbackForward?: Readonly<Record<string, string>>;
   /** `body`, `headers`, `header[<name>]`. */
   readonly redactFields?: NonEmpty<string>;
-  readonly flowControl?: FlowControl;
+  readonly flowControl?: FlowControlSpec;
 }
 
 /** Place where the service reports a failure, with headers for it. */
@@ -132,7 +124,7 @@ export interface PublishResult {
 /** Settings of a resumed run that replace its original ones. */
 export interface ResumeOverrides {
   readonly retries?: number;
-  readonly flowControl?: FlowControl;
+  readonly flowControl?: FlowControlSpec;
   readonly labels?: NonEmpty<string>;
 }
 

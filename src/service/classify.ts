@@ -7,7 +7,7 @@ import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import { CLIENT_CERTIFICATE } from '#foundation/platform/client-pair.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { TimeoutError } from '#foundation/platform/sleep.ts';
-import { InvalidRequestError, ServiceError, type RequestEffect } from './service-error.ts';
+import { InvalidRequestError, ServiceError, type RequestEffect, type ServiceErrorDetails } from './service-error.ts';
 import { AnswerTooLarge, type ExchangeError } from './transport.ts';
 
 const MAX_SERVICE_TEXT = 200;
@@ -46,15 +46,10 @@ export interface RequestPlace {
   readonly hidden: readonly string[];
 }
 
-interface Failure {
-  readonly code: ServiceErrorCode;
+interface Failure extends Omit<ServiceErrorDetails, 'operation'> {
   readonly what: string;
-  readonly effect: RequestEffect;
   /** Advice that replaces the one for the code. */
   readonly advice?: string;
-  readonly status?: number;
-  readonly retryAfterMs?: number;
-  readonly cause?: unknown;
 }
 
 export function serviceError(place: RequestPlace, failure: Failure): ServiceError {

@@ -11,6 +11,7 @@ import type { Random } from '#foundation/platform/random.ts';
 import { freeBytes } from '#foundation/platform/gathered-bytes.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
 import { AnswerMemory } from './answer-memory.ts';
+import type { Answer } from './api.ts';
 import { exchangeError, serviceError, serviceText, statusCode, statusError, type RequestPlace } from './classify.ts';
 import type { Credentials } from './credentials.ts';
 import { DailyBudget } from './daily-budget.ts';
@@ -63,13 +64,6 @@ export interface AnswerHead {
 /** Call with its method. */
 export interface SentCall<T> extends ApiCall<T> {
   readonly method: HttpExchange['method'];
-}
-
-export interface Parsed<T> {
-  readonly value: T;
-  readonly dropped: number;
-  /** Service's clock, in epoch milliseconds. */
-  readonly servedAt?: number;
 }
 
 export interface ConnectionOptions {
@@ -140,7 +134,7 @@ export class ApiConnection implements AsyncDisposable {
    * @throws {ServiceError}
    * @throws the signal's reason if it was aborted while nothing was being sent
    */
-  async read<T>(call: ApiCall<T>, signal: AbortSignal): Promise<Parsed<T>> {
+  async read<T>(call: ApiCall<T>, signal: AbortSignal): Promise<Answer<T>> {
     const { clock, events, random } = this.#deps;
     const { account, api } = this.#options;
     return withRetries(
@@ -156,7 +150,7 @@ export class ApiConnection implements AsyncDisposable {
   }
 
   /** Sends a write once. Throws as `read` does. */
-  async write<T>(call: SentCall<T>, signal: AbortSignal): Promise<Parsed<T>> {
+  async write<T>(call: SentCall<T>, signal: AbortSignal): Promise<Answer<T>> {
     return this.#attempt(call, signal);
   }
 
@@ -173,7 +167,7 @@ export class ApiConnection implements AsyncDisposable {
     return this.#closed;
   }
 
-  async #attempt<T>(call: SentCall<T>, signal: AbortSignal): Promise<Parsed<T>> {
+  async #attempt<T>(call: SentCall<T>, signal: AbortSignal): Promise<Answer<T>> {
     signal.throwIfAborted();
     const connections = await (this.#connections ??= openConnections(this.#origin, CONNECTIONS, this.#options.client));
     const place = this.#placeOf(call);
@@ -221,7 +215,7 @@ export class ApiConnection implements AsyncDisposable {
       authorization,
       signal,
     }: { readonly connections: OriginConnections; readonly authorization: string; readonly signal: AbortSignal },
-  ): Promise<Parsed<T>> {
+  ): Promise<Answer<T>> {
     const { clock, events } = this.#deps;
     const { account, api, limits } = this.#options;
     const startedAt = clock.monotonic();
@@ -280,7 +274,7 @@ export class ApiConnection implements AsyncDisposable {
     call: SentCall<T>,
     place: RequestPlace,
     { answer, rateLimits }: { readonly answer: HttpAnswer; readonly rateLimits: RateLimits },
-  ): Parsed<T> {
+  ): Answer<T> {
     const { status, body } = answer;
     const coding = codingOf(answer);
     const isGood = status >= 200 && status <= 299;

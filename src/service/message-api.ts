@@ -1,7 +1,8 @@
 /** Message API (interface 4.1): request and response of each operation that the daemon sends by itself. */
-import type { DlqFilter, FlowControl, MessageApi, NonEmpty, Page, ResumeOverrides } from './api.ts';
+import type { FlowControlSpec } from '#foundation/domain/flow-control.ts';
+import type { Answer, DlqFilter, MessageApi, NonEmpty, Page, ResumeOverrides } from './api.ts';
 import { checkInteger, checkMembers } from './arguments.ts';
-import type { ApiConnection, Parsed } from './connection.ts';
+import type { ApiConnection } from './connection.ts';
 import { parseFlowControl } from './parse/flow-control.ts';
 import { parseLogPage } from './parse/log-entry.ts';
 import type { RawPage } from './parse/page.ts';
@@ -104,7 +105,7 @@ const LIMIT = { min: 1, max: Number.MAX_SAFE_INTEGER };
 const FLOW_KEYS = { publish: 'flowControlKey', 'resume-workflow-dlq': 'overrideFlowControlKey' } as const;
 
 /** Returns the limits of a flow-control key as values of an operation. Each message with the key sets them. */
-function flowValues(operation: keyof typeof FLOW_KEYS, flow: FlowControl): object {
+function flowValues(operation: keyof typeof FLOW_KEYS, flow: FlowControlSpec): object {
   checkMembers(operation, flow, ['key', 'parallelism', 'rate', 'period']);
   const { key, ...limits } = flow;
   if (limits.period !== undefined && limits.rate === undefined) {
@@ -134,7 +135,7 @@ function checkDeletion(selection: { readonly dlqIds: NonEmpty<string> } | DlqFil
   }
 }
 
-function pageOf<T>(parsed: Parsed<Omit<RawPage, 'page'> & { readonly rows: readonly T[] }>): Page<T> {
+function pageOf<T>(parsed: Answer<Omit<RawPage, 'page'> & { readonly rows: readonly T[] }>): Page<T> {
   const { value, ...rest } = parsed;
   return { ...rest, value: value.rows, cursor: value.cursor, bytes: value.bytes };
 }

@@ -10,22 +10,18 @@ import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
  */
 export type RequestEffect = 'none' | 'possible';
 
-export interface ServiceErrorDetails {
-  readonly code: ServiceErrorCode;
-  readonly operation: string;
-  /** HTTP status, if a response began. */
-  readonly status?: number;
-  /** Wait that the service requests, in milliseconds. */
-  readonly retryAfterMs?: number;
-  readonly effect: RequestEffect;
-  readonly cause?: unknown;
-}
+export type ServiceErrorDetails = Pick<
+  ServiceError,
+  'code' | 'operation' | 'status' | 'retryAfterMs' | 'effect' | 'cause'
+>;
 
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ServiceErrorCode;
   readonly operation: string;
+  /** HTTP status, if a response began. */
   readonly status?: number;
+  /** Wait that the service requests, in milliseconds. */
   readonly retryAfterMs?: number;
   readonly effect: RequestEffect;
 

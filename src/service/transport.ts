@@ -38,14 +38,11 @@ export class ExchangeError extends Error {
   /** Number of body bytes received. */
   readonly bytes: number;
 
-  constructor(
-    cause: unknown,
-    facts: { readonly sent: boolean; readonly status: number | undefined; readonly bytes: number },
-  ) {
+  constructor(cause: unknown, { sent, status, bytes }: Pick<ExchangeError, 'sent' | 'status' | 'bytes'>) {
     super('the exchange failed', { cause });
-    this.sent = facts.sent;
-    this.status = facts.status;
-    this.bytes = facts.bytes;
+    this.sent = sent;
+    this.status = status;
+    this.bytes = bytes;
   }
 }
 

@@ -2,7 +2,8 @@
  * Publishes one message of a canary. It has no retries, so the log has one attempt, and a second arrival is not a
  * retry. The log must not show its codes.
  */
-import type { FlowControl, PublishRequest } from '#service/api.ts';
+import type { FlowControlSpec } from '#foundation/domain/flow-control.ts';
+import type { PublishRequest } from '#service/api.ts';
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import { isInvalidRequest, serviceErrorCode } from '#foundation/domain/service-error.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -81,7 +82,7 @@ async function send(target: CanaryTarget, round: Round, signal: AbortSignal): Pr
 const UNKNOWN_KEY_PARALLELISM = 10;
 
 /** Returns the limits that the key has. Each publish sets them, so the canary repeats them. */
-async function limitsOf({ api }: CanaryTarget, key: string, signal: AbortSignal): Promise<FlowControl> {
+async function limitsOf({ api }: CanaryTarget, key: string, signal: AbortSignal): Promise<FlowControlSpec> {
   const { value } = await api.getFlowControl(key, { signal }).catch((error: unknown) => {
     if (serviceErrorCode(error) === 'not_found') return { value: undefined };
     throw error;
