@@ -15,24 +15,15 @@ export type QueryValue = string | number | readonly (string | number)[];
 export function buildQuery(operation: string, parameters: Iterable<readonly [string, QueryValue]>): string {
   const parts: string[] = [];
   for (const [name, value] of parameters) {
-    if (Array.isArray(value)) {
-      if (value.length === 0) throw new InvalidRequestError(operation, `${name} is an empty list`);
-      for (const item of Array.from(value as unknown[])) {
-        parts.push(
-          pair(name, typeof item === 'number' ? number(operation, name, item) : checkListItem(operation, name, item)),
-        );
-      }
-    } else {
-      parts.push(
-        pair(name, typeof value === 'number' ? number(operation, name, value) : checkFilter(operation, name, value)),
-      );
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const check = Array.isArray(value) ? checkListItem : checkFilter;
+    if (items.length === 0) throw new InvalidRequestError(operation, `${name} is an empty list`);
+    for (const item of items) {
+      const text = typeof item === 'number' ? number(operation, name, item) : check(operation, name, item);
+      parts.push(`${encodeURIComponent(name)}=${encodeURIComponent(text)}`);
     }
   }
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
-}
-
-function pair(name: string, value: string): string {
-  return `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
 }
 
 function number(operation: string, name: string, value: number): string {
