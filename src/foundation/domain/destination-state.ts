@@ -101,9 +101,10 @@ export function destinationStatus(facts: AttemptFacts): DestinationStatus {
     const { delivered, failed, since } = failure;
     return { state: 'failing', delivered, all: delivered + failed, since };
   }
-  const good = goodStretch(facts);
+  const good = sumWhile(facts, ({ delivered, failed }) => delivered >= failed);
   const isAfterFailure = good.all > 0 && outageOf(before(facts, good.since)) !== undefined;
-  const sample = sumFrom(facts, minuteOf(facts.until - windowMs));
+  const since = minuteOf(facts.until - windowMs);
+  const sample = { ...sumWhile(facts, ({ minute }) => minute >= since), since };
   const isLittle = sample.all < leastSample;
   if (isAfterFailure && (isLittle || facts.until - good.since < windowMs)) {
     const isSettled = facts.until - good.since >= settleMs && isHealthy(good);
@@ -113,31 +114,24 @@ export function destinationStatus(facts: AttemptFacts): DestinationStatus {
   return { state: isHealthy(sample) ? 'healthy' : 'degraded', ...sample };
 }
 
-/** Newest minutes that delivered at least half of their attempts. */
-function goodStretch(facts: AttemptFacts): Omit<DestinationStatus, 'state'> {
-  const good = { delivered: 0, all: 0, since: facts.until };
-  for (const { minute, delivered, failed } of facts.minutes()) {
-    if (delivered < failed) break;
-    good.delivered += delivered;
-    good.all += delivered + failed;
-    good.since = minute;
+/** Returns the attempts of the newest minutes, up to the first minute that does not belong to them. */
+function sumWhile(
+  { minutes, until }: AttemptFacts,
+  belongs: (minute: AttemptMinute) => boolean,
+): Omit<DestinationStatus, 'state'> {
+  const sum = { delivered: 0, all: 0, since: until };
+  for (const minute of minutes()) {
+    if (!belongs(minute)) break;
+    sum.delivered += minute.delivered;
+    sum.all += minute.delivered + minute.failed;
+    sum.since = minute.minute;
   }
-  return good;
+  return sum;
 }
 
 /** Returns the facts as they were at an earlier time. */
 function before(facts: AttemptFacts, until: number): AttemptFacts {
   return { ...facts, until, minutes: () => [...facts.minutes()].filter(({ minute }) => minute < until) };
-}
-
-function sumFrom({ minutes }: AttemptFacts, since: number): Omit<DestinationStatus, 'state'> {
-  const sum = { delivered: 0, all: 0, since };
-  for (const { minute, delivered, failed } of minutes()) {
-    if (minute < since) break;
-    sum.delivered += delivered;
-    sum.all += delivered + failed;
-  }
-  return sum;
 }
 
 /** Returns true if enough of the attempts were delivered. */

@@ -19,9 +19,7 @@ export function rateOf(times: readonly number[]): FailureRate {
     first = Math.min(first, time);
     last = Math.max(last, time);
   }
-  const stepMs = stepFor(first, last);
-  const from = startOf(first, stepMs);
-  const counts = zeros(from, last, stepMs);
+  const { from, stepMs, counts } = emptyRate(first, last, MINUTE_MS);
   for (const time of times) counts[Math.floor((time - from) / stepMs)]! += 1;
   return { from, stepMs, counts };
 }
@@ -30,9 +28,7 @@ export function rateOf(times: readonly number[]): FailureRate {
 export function addRates(a: FailureRate, b: FailureRate): FailureRate {
   const first = Math.min(a.from, b.from);
   const last = Math.max(endOf(a), endOf(b));
-  const stepMs = Math.max(a.stepMs, b.stepMs, stepFor(first, last));
-  const from = startOf(first, stepMs);
-  const counts = zeros(from, last, stepMs);
+  const { from, stepMs, counts } = emptyRate(first, last, Math.max(a.stepMs, b.stepMs));
   for (const rate of [a, b]) {
     for (const [index, count] of rate.counts.entries()) {
       counts[Math.floor((rate.from + index * rate.stepMs - from) / stepMs)]! += count;
@@ -50,12 +46,10 @@ function startOf(time: number, stepMs: number): number {
   return Math.floor(time / stepMs) * stepMs;
 }
 
-function stepFor(first: number, last: number): number {
-  let stepMs = MINUTE_MS;
-  while ((startOf(last, stepMs) - startOf(first, stepMs)) / stepMs >= RATE_STEPS) stepMs *= 2;
-  return stepMs;
-}
-
-function zeros(from: number, last: number, stepMs: number): number[] {
-  return Array.from({ length: (startOf(last, stepMs) - from) / stepMs + 1 }, () => 0);
+/** @param least minimum width of a step */
+function emptyRate(first: number, last: number, least: number): FailureRate & { readonly counts: number[] } {
+  const stepsOf = (ms: number): number => (startOf(last, ms) - startOf(first, ms)) / ms + 1;
+  let stepMs = least;
+  while (stepsOf(stepMs) > RATE_STEPS) stepMs *= 2;
+  return { from: startOf(first, stepMs), stepMs, counts: Array.from({ length: stepsOf(stepMs) }, () => 0) };
 }
