@@ -55,12 +55,8 @@ export function catalogScreen(width: number): string {
   return `${header}\n\n${families((name) => {
     const cells = textCells(name, ', ').map((text, column) => wrapped(text, widths[column]!));
     const height = Math.max(...cells.map(({ length }) => length));
-    return Array.from({ length: height }, (_, line) =>
-      joined(
-        cells.map((lines) => lines[line] ?? ''),
-        widths,
-      ),
-    );
+    const cellsOf = (line: number): string[] => cells.map((lines) => lines[line] ?? '');
+    return Array.from({ length: height }, (_, line) => joined(cellsOf(line), widths));
   })}`;
 }
 

@@ -112,7 +112,7 @@ function countRun(run: WorkflowDlqEntry, counts: Counts, at: number, settings: S
     for (const label of new Set(run.labels)) if (!isStamp(label)) count(labels, label);
   }
   const workflow = getOrAdd(workflows, labelOfUrl(run.workflowUrl), newWorkflow);
-  count(workflow.reasons, reasonOf(run));
+  count(workflow.reasons, failureReason(run.responseStatus, run.responseText));
   count(workflow.states, stateOf(run));
   workflow.oldest = Math.min(workflow.oldest, run.createdAt);
   workflow.newest = Math.max(workflow.newest, run.createdAt);
@@ -138,10 +138,6 @@ function count(counts: Map<string, number>, value: string): void {
 /** Sorts by number, largest first. If a label has too few places for all values, the largest are exported. */
 function byNumber(counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
   return [...counts].sort(([, a], [, b]) => b - a);
-}
-
-function reasonOf({ responseStatus, responseText }: WorkflowDlqEntry): string {
-  return failureReason(responseStatus, responseText);
 }
 
 function stateOf({ failureFunctionState: state }: WorkflowDlqEntry): string {
