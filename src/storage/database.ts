@@ -37,7 +37,6 @@ export function workOf<T>(job: Job<T>): Work<T> {
 
 /** Expressions that differ between the databases. */
 export interface Dialect {
-  readonly name: 'sqlite' | 'postgres';
   /** Subquery of the texts in a JSON array: `IN ${members('?1')}`. */
   readonly members: (parameter: string) => string;
   /** Table `wanted` with a column `value`: the texts in a JSON array, for a join that looks up each of them. */

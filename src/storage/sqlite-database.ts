@@ -5,7 +5,6 @@ import { workOf, type Database, type Dialect, type Job, type Outcome, type Row, 
 import { transaction } from './sqlite-transaction.ts';
 
 const SQLITE: Dialect = {
-  name: 'sqlite',
   members: (parameter) => `(SELECT value FROM json_each(${parameter}))`,
   wanted: (parameter) => `json_each(${parameter}) AS wanted`,
   numbers: (parameter) => `(SELECT value FROM json_each(${parameter}))`,

@@ -2,7 +2,6 @@
 import type { Dialect } from '../database.ts';
 
 export const POSTGRES: Dialect = {
-  name: 'postgres',
   // A parameter is sent as an array, because PostgreSQL's JSON functions reject some texts that JSON allows.
   members: (parameter) =>
     /^\?\d*$/.test(parameter)
