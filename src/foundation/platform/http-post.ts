@@ -5,6 +5,7 @@ import type { IncomingMessage, RequestOptions, request as httpRequest } from 'no
 import type { SecureContextOptions } from 'node:tls';
 import type { ClientPair } from './client-pair.ts';
 import type { Clock } from './clock.ts';
+import { getOrAdd } from './get-or-add.ts';
 import { openAgent, type HttpAgent } from './http-agents.ts';
 import { httpDate, retryAfter } from './retry-after.ts';
 import { withTimeout } from './sleep.ts';
@@ -46,15 +47,12 @@ export function createHttpPost({ clock, timeoutMs, tls }: HttpPostOptions): Http
   /** By protocol, opened on demand. */
   const agents = new Map<string, Promise<HttpAgent>>();
 
-  function agentOf(protocol: string): Promise<HttpAgent> {
-    const opened = agents.get(protocol) ?? openAgent(protocol, { keepAlive: true, ...tls });
-    agents.set(protocol, opened);
-    return opened;
-  }
-
   return {
     async send(url, { headers, body, client }, signal) {
-      const { request, agent } = await agentOf(new URL(url).protocol);
+      const { protocol } = new URL(url);
+      const { request, agent } = await getOrAdd(agents, protocol, () =>
+        openAgent(protocol, { keepAlive: true, ...tls }),
+      );
       const all = { 'accept-encoding': 'identity', ...headers, 'content-length': body.length };
       const answer = await withTimeout(clock, timeoutMs, signal, async (within) => {
         // The signal ends no tunnel that a proxy is opening; the timeout does.
