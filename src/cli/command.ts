@@ -1,4 +1,5 @@
 /** Type of a command: data for the parser and for the help, and a function that returns an exit code. */
+import { readFileSync } from 'node:fs';
 import type { Config } from '#config/config.ts';
 import type { CollectorName } from '#foundation/domain/observation.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -145,4 +146,20 @@ export class ReportedError extends Error {}
 export function textOption(values: OptionValues, name: string): string | undefined {
   const value = values[name];
   return typeof value === 'string' ? value : undefined;
+}
+
+/** Reads a file that a command line names. */
+export function readWhole(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`, {
+      cause: error,
+    });
+  }
+}
+
+/** Reads the body of a message from a file, or from stdin for `-`. */
+export async function bytesOf({ io }: Call, file: string): Promise<Buffer> {
+  return file === '-' ? Buffer.from(await io.readInput()) : readWhole(file);
 }

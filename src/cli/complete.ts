@@ -14,7 +14,7 @@ import {
   type NameSource,
   type OptionValues,
 } from './command.ts';
-import { recordsOf } from '#foundation/domain/is-record.ts';
+import { recordsOf } from '#foundation/domain/json.ts';
 import { exchange } from './daemon-exchange.ts';
 import { findDaemon } from './daemon-option.ts';
 import { ALL_COMMANDS, namedCommand } from './help.ts';

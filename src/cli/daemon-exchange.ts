@@ -1,10 +1,9 @@
 /** One request to the running daemon, over its unix socket or its address, and its JSON response. */
-import { isRecord } from '#foundation/domain/is-record.ts';
+import { isRecord, jsonOf } from '#foundation/domain/json.ts';
 import { userInfo } from 'node:os';
 import http, { type ClientRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { LOCAL_USER_HEADER } from '#foundation/platform/socket-path.ts';
 import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
-import { jsonOf } from '#foundation/domain/json-of.ts';
 import { mayBeRejection, rejectionHelp, type ClientCertificate } from './client-certificate.ts';
 import { CommandError } from './command.ts';
 import { printable } from './output.ts';

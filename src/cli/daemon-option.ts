@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import type { Config } from '#config/config.ts';
 import {
   CommandError,
+  readWhole,
   ReportedError,
   textOption,
   UsageError,
@@ -16,7 +17,6 @@ import { ownCommand, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { clientCertificate, type ClientCertificate } from './client-certificate.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import type { DaemonCall } from './daemon-exchange.ts';
-import { readWhole } from './read-file.ts';
 
 export const SOCKET_OPTION: OptionSpec = valueOption(
   'PATH',

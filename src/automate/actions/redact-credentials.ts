@@ -3,7 +3,7 @@
  * itself uses. The hash has no salt, so entries can be compared with each other, with a known key, and with values that
  * the service redacted. The hash of a guessable password can therefore be guessed. Bodies are not redacted.
  */
-import { isRecord } from '#foundation/domain/is-record.ts';
+import { isRecord } from '#foundation/domain/json.ts';
 import { createHash } from 'node:crypto';
 import { mayNameCredential } from '#foundation/domain/credential-names.ts';
 import { unescaped } from '#foundation/domain/known-secrets.ts';

@@ -1,7 +1,7 @@
 /** Records of the audit log as lines, each chained to the previous one by its hash. */
 import { createHash } from 'node:crypto';
 import { redact } from '#foundation/domain/redact.ts';
-import { jsonOf } from '#foundation/domain/json-of.ts';
+import { jsonOf } from '#foundation/domain/json.ts';
 import type { AuditEntry, AuditHead, AuditRecord, AuditValue } from './audit-log.ts';
 
 /** Longest text in a record: reasons are written by people. */

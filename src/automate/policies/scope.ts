@@ -2,7 +2,7 @@
  * Comparison of two versions of a policy: may the new one do more? A scope has all settings that decide what the policy
  * is allowed to act on, by the direction that makes them narrower. A change that is not provably narrower counts as wider.
  */
-import { isRecord } from '#foundation/domain/is-record.ts';
+import { isRecord } from '#foundation/domain/json.ts';
 
 /** Scope as plain JSON: it is stored across starts of the daemon. */
 export interface PolicyScope {

@@ -2,7 +2,7 @@
  * Comparison of expected and actual values. Texts may contain `*`. Only the listed keys of a mapping are compared;
  * lists are compared completely.
  */
-import { isRecord } from '#foundation/domain/is-record.ts';
+import { isRecord } from '#foundation/domain/json.ts';
 import { matchesGlob } from '#foundation/domain/glob.ts';
 
 export interface Difference {

@@ -1,5 +1,5 @@
 /** Response of any operation as a table. */
-import { isRecord } from '#foundation/domain/is-record.ts';
+import { isRecord } from '#foundation/domain/json.ts';
 import { redactData } from '#foundation/domain/redact.ts';
 import { printable, textTable } from '../output.ts';
 

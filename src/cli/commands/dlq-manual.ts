@@ -1,6 +1,5 @@
 /** `opsd dlq resume`, `republish`, `delete` and `prune`: each makes a manual plan. */
-import { bytesOf } from '../read-file.ts';
-import { CommandError, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { bytesOf, CommandError, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { request } from '../daemon-request.ts';
 import {

@@ -1,9 +1,8 @@
 import { formatSize } from '#foundation/domain/size.ts';
-import { CommandError, textOption, valueOption, type Call } from '../command.ts';
+import { bytesOf, CommandError, textOption, valueOption, type Call } from '../command.ts';
 import { CONFIRM_OPTION, neededReason, REASON_OPTION } from '../confirm.ts';
 import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
-import { bytesOf } from '../read-file.ts';
 import { ACCOUNT_OPTION } from '../list-options.ts';
 import { printable } from '../output.ts';
 

@@ -1,7 +1,6 @@
 /** Checks that the daemon's metrics can be scraped, and that a Prometheus does so. */
-import { isRecord, recordsOf } from '#foundation/domain/is-record.ts';
+import { isRecord, jsonOf, recordsOf } from '#foundation/domain/json.ts';
 import { formatCount } from '#foundation/domain/counted.ts';
-import { jsonOf } from '#foundation/domain/json-of.ts';
 import type { Config } from '#config/config.ts';
 import type { CliIo } from '../command.ts';
 import { exchangeText } from '../daemon-exchange.ts';

@@ -1,11 +1,10 @@
 /** Sends one operation of the service through the daemon: shows a write, asks for it, and shows the response. */
-import { jsonOf } from '#foundation/domain/json-of.ts';
+import { jsonOf } from '#foundation/domain/json.ts';
 import { readValues } from '#service/operation-values.ts';
 import type { Operation } from '#service/operations.ts';
 import { checkSelection } from '#service/request.ts';
 import { InvalidRequestError } from '#service/service-error.ts';
-import { bytesOf } from '../read-file.ts';
-import { CommandError, EXIT, textOption, UsageError, type Call } from '../command.ts';
+import { bytesOf, CommandError, EXIT, textOption, UsageError, type Call } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { exchangeText, rejected, DaemonRejection, type DaemonCall } from '../daemon-exchange.ts';
 import { findDaemon } from '../daemon-option.ts';

@@ -1,5 +1,5 @@
 /** Views of responses of the service. Each takes any response, because the service may change. */
-import { isRecord, recordsOf } from '#foundation/domain/is-record.ts';
+import { isRecord, recordsOf } from '#foundation/domain/json.ts';
 import { suggestion } from '#foundation/domain/suggest.ts';
 import { CommandError, type Call } from '../command.ts';
 import { rowsText } from '../list.ts';

@@ -9,7 +9,7 @@ import { DEAD_LETTER_QUEUES, type DeadLetterQueue } from '#foundation/domain/inc
 import { failureCause, type FailureCause } from '#foundation/domain/reason.ts';
 import { statusFilter, urlFilter } from '#foundation/domain/typed-filters.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { jsonOf } from '#foundation/domain/json-of.ts';
+import { jsonOf } from '#foundation/domain/json.ts';
 import {
   DEAD_LETTER_FILTERS,
   type DeadLetterFilter,

@@ -2,7 +2,7 @@
 import { incidentReason } from '#foundation/domain/incident-reason.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
 import { redact, redactData } from '#foundation/domain/redact.ts';
-import { jsonOf } from '#foundation/domain/json-of.ts';
+import { jsonOf } from '#foundation/domain/json.ts';
 import type { KeptBodies } from '#automate/ledger/kept-bodies.ts';
 import type {
   DeadLetterList,

@@ -4,7 +4,7 @@ import { redact, redactData } from '#foundation/domain/redact.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { Selection } from '#foundation/domain/selection.ts';
 import { editOf } from '#foundation/domain/carried-message.ts';
-import { jsonOf } from '#foundation/domain/json-of.ts';
+import { jsonOf } from '#foundation/domain/json.ts';
 import type { BodyChange } from '#automate/ledger/kept-bodies.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiContext } from './api-deps.ts';

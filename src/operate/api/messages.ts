@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { STATE_ORDER, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
 import { hasScheme, statusFilter, urlFilter } from '#foundation/domain/typed-filters.ts';
-import { jsonOf } from '#foundation/domain/json-of.ts';
+import { jsonOf } from '#foundation/domain/json.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { traceIdOf } from '#observe/tracing/trace-ids.ts';
 import type { LogQuery } from '#service/api.ts';

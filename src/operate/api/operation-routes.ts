@@ -1,5 +1,5 @@
 /** Route of the service's operations, by the interface's names. docs/api.md documents it. */
-import { isRecord } from '#foundation/domain/is-record.ts';
+import { isRecord } from '#foundation/domain/json.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
 import { OPERATIONS, operationNamed, type Operation } from '#service/operations.ts';
 import { callOperation } from '../contract/control.ts';

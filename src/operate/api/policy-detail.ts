@@ -1,5 +1,5 @@
 /** One policy with what happened to it: its runs, its stored plans, what holds it, and the change of its scope. */
-import { isRecord } from '#foundation/domain/is-record.ts';
+import { isRecord } from '#foundation/domain/json.ts';
 import type { PolicyDetail, PolicyVersions } from '../contract/policies.ts';
 import type { ApiDeps } from './api-deps.ts';
 import type { PolicyScopes } from './reading-ports.ts';

@@ -3,8 +3,7 @@
  * and the body's SHA-256. The interface requires receivers to verify it but does not say how; this is the known format.
  */
 import { createHash, createHmac } from 'node:crypto';
-import { isRecord } from '#foundation/domain/is-record.ts';
-import { jsonOf } from '#foundation/domain/json-of.ts';
+import { isRecord, jsonOf } from '#foundation/domain/json.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { isSame, linesOf } from '../http/bearer.ts';

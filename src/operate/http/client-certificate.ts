@@ -1,6 +1,6 @@
 /** Check of a client's certificate, or of its absence, with Go's rules. */
 import type { TLSSocket } from 'node:tls';
-import { jsonOf } from '#foundation/domain/json-of.ts';
+import { jsonOf } from '#foundation/domain/json.ts';
 import type { WebTls } from './tls-settings.ts';
 
 /**

@@ -5,8 +5,7 @@
 import type { Begun, BegunOperation, OperationOutcome } from '#automate/ledger/operations.ts';
 import type { ActionType } from '#foundation/domain/plan.ts';
 import { isOutdated } from '#foundation/domain/known-budget.ts';
-import { isRecord } from '#foundation/domain/is-record.ts';
-import { jsonOf } from '#foundation/domain/json-of.ts';
+import { isRecord, jsonOf } from '#foundation/domain/json.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isOperatorShareUsed } from '#service/daily-budget.ts';
 import { operationNamed, type Operation } from '#service/operations.ts';

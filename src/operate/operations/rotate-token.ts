@@ -3,8 +3,7 @@
  * with the response.
  */
 import { isAbsolute } from 'node:path';
-import { isRecord } from '#foundation/domain/is-record.ts';
-import { jsonOf } from '#foundation/domain/json-of.ts';
+import { isRecord, jsonOf } from '#foundation/domain/json.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { operationNamed, type Operation } from '#service/operations.ts';
 import { readValues, type OperationValues } from '#service/operation-values.ts';
