@@ -1,4 +1,5 @@
 /** Masks secrets in a response body. All other bytes stay as they are. */
+import { jsonOf } from '#foundation/domain/json.ts';
 import { knownSpans, MASK, replaced } from '#foundation/domain/credential-spans.ts';
 
 const SECRET_FIELD = /token|secret|password|credential|api_?key/i;
@@ -8,12 +9,8 @@ const COLON = /\s*:/y;
 /** Returns a copy of a JSON body, without the texts of fields with secret names. */
 export function maskedJson(body: Buffer): Buffer {
   const text = body.toString('utf8');
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return text.trim() === '' ? Buffer.from(body) : Buffer.from(MASK);
-  }
+  const value = jsonOf(text);
+  if (value === undefined) return text.trim() === '' ? Buffer.from(body) : Buffer.from(MASK);
   // Such a value has no text of its own that could be replaced.
   const masked = hasNestedSecret(value) ? JSON.stringify(withoutSecrets(value)) : replaceSecrets(text);
   // Another field may repeat the secret.

@@ -2,6 +2,7 @@
  * Kinds of values of operations. Each check accepts JSON, and the text of `key=value` on a command line, with the same
  * meaning.
  */
+import { jsonOf } from '#foundation/domain/json.ts';
 import {
   checkCount,
   checkHeaderValue,
@@ -115,17 +116,13 @@ function numberOf(value: unknown): unknown {
   return typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value;
 }
 
-function jsonOf(value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  try {
-    return JSON.parse(value) as unknown;
-  } catch {
-    return undefined;
-  }
+/** Returns the value of a JSON text, or a value that is not a text. */
+function valueOf(value: unknown): unknown {
+  return typeof value === 'string' ? jsonOf(value) : value;
 }
 
 function checkHeaders(operation: string, name: string, value: unknown): Headers {
-  const headers = jsonOf(value);
+  const headers = valueOf(value);
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
     throw new InvalidRequestError(operation, `${name} must be a JSON object of headers`);
   for (const [header, text] of Object.entries(headers)) {
@@ -138,7 +135,7 @@ function checkHeaders(operation: string, name: string, value: unknown): Headers 
 
 /** Checks the endpoints of a URL Group: a list of `{url, name}`. */
 function checkEndpoints(operation: string, name: string, value: unknown): readonly Endpoint[] {
-  const endpoints = jsonOf(value);
+  const endpoints = valueOf(value);
   if (!Array.isArray(endpoints) || endpoints.length === 0)
     throw new InvalidRequestError(operation, `${name} must be a list with at least one endpoint`);
   return Array.from(endpoints, (endpoint: unknown) => {

@@ -3,6 +3,7 @@
  * stored as its start, its step and its values. A record that is unreadable or has an implausible amount is treated as
  * missing: the series starts again, and its counter stays.
  */
+import { isRecord, jsonOf } from '#foundation/domain/json.ts';
 import { LARGEST } from '#foundation/domain/statistics.ts';
 import type { MonthState } from './month-total.ts';
 import type { CountedInterval, SeriesState } from './points.ts';
@@ -80,11 +81,6 @@ export function readDays(record: string | undefined): BilledDays {
 }
 
 function parsed(record: string | undefined): { readonly v: 1 } | undefined {
-  if (record === undefined) return undefined;
-  try {
-    const value = JSON.parse(record) as { readonly v?: unknown } | null;
-    return value?.v === 1 ? { ...value, v: 1 } : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = record === undefined ? undefined : jsonOf(record);
+  return isRecord(value) && value['v'] === 1 ? { ...value, v: 1 } : undefined;
 }

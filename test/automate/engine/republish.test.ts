@@ -44,7 +44,7 @@ async function letter(w: World, dlqId: string, over: object = {}): Promise<void>
   await w.ledger.noteDeadLetter({ ...common, learnedAt: w.clock.now() - HOUR, ...over });
 }
 
-/** A world in which the letter `a` was published, with these responses. */
+/** Publishes the dead letter `a` in a new world, with these responses. */
 async function published(answers: World['dlq']['publishAnswers'] = []): Promise<World> {
   const w = dead();
   await letter(w, 'a');
