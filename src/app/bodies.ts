@@ -2,7 +2,7 @@
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import { createKeptBodies, type KeptBodies } from '#automate/ledger/kept-bodies.ts';
+import { createKeptBodies, type BodyStore, type KeptBodies } from '#automate/ledger/kept-bodies.ts';
 import type { FailureCallback } from '#service/api.ts';
 import type { GenerationBase } from './generation-base.ts';
 import { credentialOf } from './credentials.ts';
@@ -38,18 +38,14 @@ export function failureCallbacks({ hooks }: Config, events: EventBus): ReadonlyM
   );
 }
 
-/** Returns a function that reads the bytes of the accounts that keep bodies; undefined if there are none. */
-export function bodyBytes({
-  config,
-  bodies,
-  storage: { ledger },
-}: Pick<GenerationBase, 'config' | 'bodies' | 'storage'>) {
+/** Returns the bytes of each account that keeps bodies. */
+export async function bodyBytes(
+  { config, bodies }: Pick<GenerationBase, 'config' | 'bodies'>,
+  ledger: Pick<BodyStore, 'bodyBytes'>,
+): Promise<ReadonlyMap<string, number>> {
   const names = config.accounts.map(({ name }) => name).filter((name) => bodies.settings.has(name));
-  if (names.length === 0) return undefined;
-  return async (): Promise<ReadonlyMap<string, number>> => {
-    const bytes = await ledger.bodyBytes();
-    return new Map(names.map((name) => [name, bytes.get(name) ?? 0]));
-  };
+  const bytes = names.length === 0 ? new Map<string, number>() : await ledger.bodyBytes();
+  return new Map(names.map((name) => [name, bytes.get(name) ?? 0]));
 }
 
 /** Ends bodies, also those of accounts that keep none any more. */

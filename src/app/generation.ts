@@ -20,7 +20,7 @@ import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { announceChecks } from '#observe/observations/statistics-checks.ts';
 import type { Holds } from '#service/holds.ts';
 import { connectAccounts } from './accounts.ts';
-import { bodyBytes, keptBodies, scheduleBodies } from './bodies.ts';
+import { keptBodies, scheduleBodies } from './bodies.ts';
 import { createPolicies, type Policies } from './automation.ts';
 import type { CanaryPost, GenerationCanaries } from './canaries.ts';
 import { certificatesOf } from './listener-security.ts';
@@ -35,7 +35,7 @@ import {
   scheduleUpkeep,
 } from './maintenance.ts';
 import { startMetrics } from './metrics.ts';
-import { accountBudgets, watchAccounts } from './observation.ts';
+import { watchAccounts } from './observation.ts';
 import type { GenerationBase } from './generation-base.ts';
 import type { Handover } from './options.ts';
 import type { UnsavedNotifications } from '#operate/notifications/unsaved-notifications.ts';
@@ -156,8 +156,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   );
 
   const incidents = watchIncidents({ ...base, policies, address: given.address }, parts);
-  const budgets = accountBudgets(config, ledger);
-  const metered = { stored: stored.metrics, policies, incidents, budgets, bodyBytes: bodyBytes(base), ...states };
+  const metered = { stored: stored.metrics, policies, incidents, ...states };
   const metrics = hearing.use(startMetrics(base, metered));
   const { engine } = policies;
   startNotifications({ ...deps, stored: stored.notifications }, engine, parts);

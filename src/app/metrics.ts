@@ -4,13 +4,15 @@ import type { Config } from '#config/config.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import { createMetrics, type Metrics } from '#observe/metrics/metrics.ts';
-import type { MetricsDeps } from '#observe/metrics/sources.ts';
+import type { MetricsDeps, StoredFacts } from '#observe/metrics/sources.ts';
 import { deliverySpanOf } from '#observe/tracing/span-sampling.ts';
 import type { Policies } from './automation.ts';
+import { bodyBytes } from './bodies.ts';
 import { certificatesOf } from './listener-security.ts';
 import type { GenerationBase } from './generation-base.ts';
+import { accountBudgets } from './observation.ts';
 
-interface Metered extends Pick<MetricsDeps, 'stored' | 'budgets' | 'bodyBytes' | 'canaries'> {
+interface Metered extends Pick<MetricsDeps, 'stored' | 'canaries'> {
   readonly policies: Policies;
   readonly incidents: IncidentWatch;
 }
@@ -37,9 +39,8 @@ export function startMetrics(base: GenerationBase, { policies, incidents, ...met
     currentSpan: spans && (() => spans.own.current()),
     usage: (account, api) => accounts.clients.get(account)!.usage(api),
     configuredPolicies: policies.compiled,
-    policies: () => policies.statuses(),
     incidents: () => incidents.counts(),
-    engine: () => policies.engine.readings(),
+    facts: () => storedFacts(base, policies),
     audit: () => {
       const { records, failures } = storage.auditCounts();
       return { records: records - audited.records, failures: failures - audited.failures };
@@ -57,6 +58,22 @@ export function startMetrics(base: GenerationBase, { policies, incidents, ...met
     reload: reload && (() => reload.state()),
     handed: handed?.counts,
     build: { version: options.version, revision: options.env['OPSD_REVISION'] ?? 'unknown' },
+  });
+}
+
+/** Reads all facts of the gauges in one view: with PostgreSQL, each view is a transaction. */
+async function storedFacts(base: GenerationBase, { engine, statuses }: Policies): Promise<StoredFacts> {
+  const { ledger } = base.storage;
+  // Outside of the view, this tries again to write to an audit log that could not be written.
+  if (ledger.mustBeAdopted !== undefined) await ledger.leaseLost();
+  return ledger.view(async (view) => {
+    const [policies, readings, budgets, bytes] = await Promise.all([
+      statuses(view),
+      engine.readings(view),
+      accountBudgets(base.config, view)(),
+      bodyBytes(base, view),
+    ]);
+    return { policies, engine: readings, budgets, bodyBytes: bytes };
   });
 }
 

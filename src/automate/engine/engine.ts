@@ -5,7 +5,7 @@ import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { breaker } from '../guardrails/campaign.ts';
-import type { StatusReads } from '../ledger/ledger.ts';
+import type { Ledger, StatusReads } from '../ledger/ledger.ts';
 import type { Pause } from '../ledger/pauses.ts';
 import type { Condition, EngineCommands } from '../ledger/commands.ts';
 import type { Policy } from '../policies/policy.ts';
@@ -54,8 +54,12 @@ export interface Engine extends EngineCommands {
    * @param ledger view of the ledger; default: one of its own
    */
   statuses(ledger?: StatusReads): Promise<readonly PolicyStatus[]>;
-  /** Readings for metrics, apart from the policies. */
-  readings(): Promise<EngineReadings>;
+  /**
+   * Readings for metrics, apart from the policies.
+   *
+   * @param ledger view of the ledger
+   */
+  readings(ledger: Ledger): Promise<EngineReadings>;
   /**
    * Runs a policy once. An abort lets the request in flight finish, records its outcome and leaves the rest. Failures
    * are outcomes in the ledger and events; the promise does not reject.
@@ -135,7 +139,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
 
   return {
     statuses: (ledger) => statusesOf(parts, ledger),
-    readings: async () => readEngine(parts),
+    readings: (ledger) => readEngine(parts, ledger),
     conditions: () => conditions.active(),
     others: conditions,
     has: (policy) => byName.has(policy),

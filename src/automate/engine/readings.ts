@@ -7,29 +7,28 @@ import type { EngineDeps } from './facts/engine-deps.ts';
 import { policyScope } from './guard/authority.ts';
 import type { EngineParts } from './guard/engine-parts.ts';
 
-export async function readEngine(deps: EngineParts): Promise<EngineReadings> {
+export async function readEngine(deps: EngineParts, ledger: EngineDeps['ledger']): Promise<EngineReadings> {
   const { authority, clock, policies } = deps;
   const scopes = ['engine', ...policies.map(({ name }) => policyScope(name))];
-  const lost = await deps.ledger.leaseLost(...deps.accounts.keys());
-  return deps.ledger.view(async (ledger) => {
-    const [unknown, pending, oldestIntentAt, caps, paused, deploys] = await Promise.all([
-      ledger.unknownOutcomes(),
-      ledger.storedPlans(['pending'], clock.now()),
-      ledger.oldestOpenAt(),
-      capsOf(deps, ledger),
-      authority.arePaused(scopes, ledger),
-      ledger.deploys([...deps.accounts.keys()], clock.now() - DEPLOY_ARMS_MS),
-    ]);
-    return {
-      unknownOutcomes: unknown.values().reduce((sum, count) => sum + count, 0),
-      oldestIntentAt,
-      deploys: deploys.filter(({ isRollback }) => !isRollback),
-      approvals: pending.map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
-      caps,
-      paused,
-      isLeader: lost === undefined,
-    };
-  });
+  const accounts = [...deps.accounts.keys()];
+  const [lost, unknown, pending, oldestIntentAt, caps, paused, deploys] = await Promise.all([
+    ledger.leaseLost(...accounts),
+    ledger.unknownOutcomes(),
+    ledger.storedPlans(['pending'], clock.now()),
+    ledger.oldestOpenAt(),
+    capsOf(deps, ledger),
+    authority.arePaused(scopes, ledger),
+    ledger.deploys(accounts, clock.now() - DEPLOY_ARMS_MS),
+  ]);
+  return {
+    unknownOutcomes: unknown.values().reduce((sum, count) => sum + count, 0),
+    oldestIntentAt,
+    deploys: deploys.filter(({ isRollback }) => !isRollback),
+    approvals: pending.map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
+    caps,
+    paused,
+    isLeader: lost === undefined,
+  };
 }
 
 /** Caps, each one once: those of account and engine apply to many policies. */

@@ -37,6 +37,16 @@ export interface StoreReadings {
   };
 }
 
+/** Facts of the store, for the gauges that show them. */
+export interface StoredFacts {
+  readonly policies: readonly PolicyStatus[];
+  readonly engine: EngineReadings;
+  /** Budgets by account. */
+  readonly budgets: ReadonlyMap<string, AccountBudget>;
+  /** Bytes of kept bodies of each account that keeps them. */
+  readonly bodyBytes: ReadonlyMap<string, number>;
+}
+
 export interface MetricsDeps {
   readonly board: ObservationBoard;
   readonly events: EventBus;
@@ -64,12 +74,8 @@ export interface MetricsDeps {
   readonly usage: (account: string, api: Api) => { readonly usedToday: number };
   /** Policies of the configuration. */
   readonly configuredPolicies: readonly Pick<PolicyStatus, 'account' | 'name'>[];
-  readonly policies: () => Promise<readonly PolicyStatus[]>;
-  readonly engine: () => Promise<EngineReadings>;
-  /** Returns the budgets of all accounts. */
-  readonly budgets?: () => Promise<ReadonlyMap<string, AccountBudget>>;
-  /** Returns the bytes of kept bodies of each account that keeps them. */
-  readonly bodyBytes?: () => Promise<ReadonlyMap<string, number>>;
+  /** Reads the store at one moment. */
+  readonly facts: () => Promise<StoredFacts>;
   /** Returns the leases; absent if the daemon does not share its store. */
   readonly leases?: () => LeaseReadings;
   /** Returns the current readings of the store's files. */

@@ -8,7 +8,8 @@ import { RUN_OUTCOMES } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { OpsEvent } from '#foundation/events/events.ts';
 import type { PartDeps } from './daemon-parts.ts';
-import type { Families, Put, Source } from './families.ts';
+import type { Families, Put } from './families.ts';
+import type { StoredFacts } from './sources.ts';
 import { flagValue, seconds } from './values.ts';
 
 export interface StoredParts extends Disposable {
@@ -28,8 +29,11 @@ const CHANGES: ReadonlySet<OpsEvent['type']> = new Set([
 ]);
 
 export function createStoredParts(deps: PartDeps): StoredParts {
-  const { families, events } = deps;
-  const parts = [part(families, 'policies', policyReader(deps)), part(families, 'ledger', ledgerReader(deps))];
+  const { families, events, facts } = deps;
+  let present: () => StoredFacts;
+  const [fillPolicies, fillLedger] = [policyFiller(deps), ledgerFiller(deps)];
+  const replacePolicies = families.part('policies', (put) => fillPolicies(put, present()));
+  const replaceLedger = families.part('ledger', (put) => fillLedger(put, present()));
   let isOutdated = false;
   let reading: Promise<void> | undefined;
 
@@ -39,7 +43,14 @@ export function createStoredParts(deps: PartDeps): StoredParts {
       // The caller may be in the middle of a change.
       await Promise.resolve();
       isOutdated = false;
-      await Promise.all(parts.map((read) => read()));
+      present = await facts().then(
+        (found) => () => found,
+        (error: unknown) => () => {
+          throw error;
+        },
+      );
+      replacePolicies();
+      replaceLedger();
     } while (isOutdated);
     reading = undefined;
   }
@@ -56,23 +67,11 @@ export function createStoredParts(deps: PartDeps): StoredParts {
   return { read, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
 }
 
-/** Reads the facts. Resolves to a function that fills the gauges with them. */
-type Reader = () => Promise<(put: Put) => void>;
-
-function part(families: Families, source: Source, read: Reader): () => Promise<void> {
-  let fill: (put: Put) => void = () => undefined;
-  const replace = families.part(source, (put) => fill(put));
-  return async () => {
-    fill = await read().catch((error: unknown) => () => {
-      throw error;
-    });
-    replace();
-  };
-}
+type Filler = (put: Put, facts: StoredFacts) => void;
 
 const BREAKERS = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-function policyReader({ families, configuredPolicies, policies }: PartDeps): Reader {
+function policyFiller({ families, configuredPolicies }: PartDeps): Filler {
   /** Policies whose counters exist. */
   const known = new Set<string>();
 
@@ -100,30 +99,24 @@ function policyReader({ families, configuredPolicies, policies }: PartDeps): Rea
   }
 
   for (const { account, name } of configuredPolicies) createCounters(account, name);
-  return async () => {
-    const statuses = await policies();
-    return (put) => statuses.forEach((status) => fillPolicy(put, status));
-  };
+  return (put, { policies }) => policies.forEach((status) => fillPolicy(put, status));
 }
 
-function ledgerReader({ families, configuredPolicies, engine, budgets, bodyBytes }: PartDeps): Reader {
-  return async () => {
-    const readings = await engine();
-    const ofAccounts = (await budgets?.()) ?? new Map();
-    const bodies = (await bodyBytes?.()) ?? new Map<string, number>();
-    for (const account of bodies.keys()) createBodyCounters(account, families);
-    return (put) => {
-      // Samples of one label set add up, so that a policy without an approval shows 0.
-      for (const { account, name: policy } of configuredPolicies) put('opsd_pending_plans', { account, policy }, 0);
-      fillEngine(put, readings);
-      for (const [account, bytes] of bodies) put('opsd_dead_letter_bodies_bytes', { account }, bytes);
-      for (const [account, { known }] of ofAccounts) {
-        if (known === undefined) continue;
-        const labels = { account, origin: known.origin };
-        put('msgsvc_account_budget_dollars', labels, known.knownUsd);
-        put('msgsvc_account_budget_asserted_timestamp_seconds', labels, seconds(known.assertedAt));
-      }
-    };
+function ledgerFiller({ families, configuredPolicies }: PartDeps): Filler {
+  return (put, { engine, budgets, bodyBytes }) => {
+    // Samples of one label set add up, so that a policy without an approval shows 0.
+    for (const { account, name: policy } of configuredPolicies) put('opsd_pending_plans', { account, policy }, 0);
+    fillEngine(put, engine);
+    for (const [account, bytes] of bodyBytes) {
+      createBodyCounters(account, families);
+      put('opsd_dead_letter_bodies_bytes', { account }, bytes);
+    }
+    for (const [account, { known }] of budgets) {
+      if (known === undefined) continue;
+      const labels = { account, origin: known.origin };
+      put('msgsvc_account_budget_dollars', labels, known.knownUsd);
+      put('msgsvc_account_budget_asserted_timestamp_seconds', labels, seconds(known.assertedAt));
+    }
   };
 }
 

@@ -93,7 +93,7 @@ describe('other accounts', () => {
     expect(await ledger.campaigns()).toMatchObject([{ state: 'ready' }]);
     expect(await ledger.pauses()).toHaveLength(1);
     expect(activeKeys(w)).toEqual([`unknown/${POLICY}`]);
-    expect(await w.engine.readings()).toMatchObject({ unknownOutcomes: 1, oldestIntentAt: START });
+    expect(await w.engine.readings(ledger)).toMatchObject({ unknownOutcomes: 1, oldestIntentAt: START });
     // The only engine of a store settles everything, also for accounts that are not configured any more.
     const alone = world({ ledger });
     await alone.engine.recover(NEVER);

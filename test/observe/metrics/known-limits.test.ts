@@ -7,7 +7,7 @@ async function shown(known: { readonly budget?: BudgetKnowledge; readonly limits
   const { budget, ...rest } = known;
   const { scrape } = await world({
     accounts: [{ name: 'prod', apis: ['management'], requestsPerDay: 1, ...rest }],
-    deps: { budgets: async () => new Map([['prod', { changes: [], ...(budget && { known: budget }) }]]) },
+    facts: async () => ({ budgets: new Map([['prod', { changes: [], ...(budget && { known: budget }) }]]) }),
   });
   const samples = await scrape();
   const found = Object.entries({

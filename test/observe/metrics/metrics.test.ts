@@ -110,8 +110,8 @@ describe('gauges of a collector', () => {
 
 describe('a scrape', () => {
   test('survives a source that throws: its gauges are withheld and it is counted, the rest is served', async () => {
-    const policies = () => Promise.reject(new Error('policies are broken'));
-    const { publish, scrape } = await world({ deps: { policies } });
+    const facts = () => Promise.reject(new Error('the store is broken'));
+    const { publish, scrape } = await world({ facts });
     publish('urlGroups', [{ name: 'g', endpoints: [] }]);
     publish('flowControl', [{ flowControlKey: 'billing', waitListSize: 3 }]);
     await scrape();
@@ -127,7 +127,9 @@ describe('a scrape', () => {
     expect(seriesOf(samples, 'msgsvc_flow_control_waitlist_messages')).toEqual({});
     expect(samples.get('msgsvc_url_groups{account="prod"}')).toBe(1);
     expect(samples.get('opsd_projection_failures_total{source="flowControl"}')).toBe(1);
-    expect(samples.get('opsd_projection_failures_total{source="policies"}')).toBeGreaterThan(1);
+    for (const source of ['policies', 'ledger']) {
+      expect(samples.get(`opsd_projection_failures_total{source="${source}"}`)).toBeGreaterThan(1);
+    }
     expect(samples.get('opsd_projection_failures_total{source="urlGroups"}')).toBe(0);
   });
 

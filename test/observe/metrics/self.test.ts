@@ -170,7 +170,10 @@ describe('policies and actions', () => {
   const labels = 'account="prod",policy="resume"';
 
   test('show mode and next run; every outcome exists from 0', async () => {
-    const { scrape } = await world({ deps: { configuredPolicies: [policy], policies: async () => [policy] } });
+    const { scrape } = await world({
+      deps: { configuredPolicies: [policy] },
+      facts: async () => ({ policies: [policy] }),
+    });
     const samples = await scrape();
     expect(samples.get(`opsd_policy_mode_info{${labels},owner="sre",mode="enforce",effective_mode="audit"}`)).toBe(1);
     expect(samples.get(`opsd_policy_next_run_timestamp_seconds{${labels}}`)).toBe(NOW / 1_000 + 5);
@@ -201,7 +204,7 @@ describe('policies and actions', () => {
 
   test('show since when a guard holds, and its name, as the page does', async () => {
     let held: PolicyStatus['held'] = { guard: 'caps', reason: 'full', since: NOW - 60_000 };
-    const w = await world({ deps: { policies: async () => [{ ...policy, ...(held && { held }) }] } });
+    const w = await world({ facts: async () => ({ policies: [{ ...policy, ...(held && { held }) }] }) });
     const shown = async (): Promise<Record<string, number>> => {
       w.events.emit(run());
       return seriesOf(await w.scrape(), 'opsd_policy_held_since_timestamp_seconds');
@@ -247,7 +250,7 @@ describe('policies and actions', () => {
       campaign('https://app.example/b', 1, 'half-open'),
       campaign('app.example', 9, 'open'),
     ];
-    const samples = await (await world({ deps: { policies: async () => [{ ...policy, campaigns }] } })).scrape();
+    const samples = await (await world({ facts: async () => ({ policies: [{ ...policy, campaigns }] }) })).scrape();
     expect(seriesOf(samples, 'opsd_campaign_step_items')).toEqual({
       [`opsd_campaign_step_items{${labels},group="app.example/a"}`]: 3,
       [`opsd_campaign_step_items{${labels},group="app.example/b"}`]: 1,
@@ -274,7 +277,7 @@ describe('policies and actions', () => {
       isLeader: false,
     };
     const calm = { ...policy, name: 'calm' };
-    const { scrape } = await world({ deps: { configuredPolicies: [policy, calm], engine: async () => engine } });
+    const { scrape } = await world({ deps: { configuredPolicies: [policy, calm] }, facts: async () => ({ engine }) });
     const samples = await scrape();
     expect(samples.get('opsd_unknown_outcomes')).toBe(2);
     expect(samples.get('opsd_oldest_intent_timestamp_seconds')).toBe(NOW / 1_000 - 5);
@@ -292,9 +295,7 @@ describe('policies and actions', () => {
   });
 
   test('about bodies exist for the accounts that keep them, with their counters before the first event', async () => {
-    const { scrape } = await world({
-      deps: { engine: async () => CALM, bodyBytes: async () => new Map([['prod', 7]]) },
-    });
+    const { scrape } = await world({ facts: async () => ({ bodyBytes: new Map([['prod', 7]]) }) });
     const samples = await scrape();
     expect(samples.get('opsd_dead_letter_bodies_bytes{account="prod"}')).toBe(7);
     for (const reason of ['too_large', 'redacted', 'incomplete', 'length', 'key']) {
@@ -303,7 +304,7 @@ describe('policies and actions', () => {
     for (const reason of ['expired', 'total']) {
       expect(samples.get(`opsd_dead_letter_bodies_dropped_total{account="prod",reason="${reason}"}`)).toBe(0);
     }
-    const without = await (await world({ deps: { engine: async () => CALM } })).scrape();
+    const without = await (await world()).scrape();
     expect([...without.keys()].filter((name) => name.startsWith('opsd_dead_letter_bodies'))).toEqual([]);
   });
 
@@ -320,12 +321,13 @@ describe('policies and actions', () => {
   test('are read from the store after an event and on request, and never by a scrape', async () => {
     let reads = 0;
     let isBroken = false;
-    const engine = async (): Promise<EngineReadings> => {
-      reads += 1;
-      if (isBroken) throw new Error('disk');
-      return { ...CALM, unknownOutcomes: reads };
-    };
-    const w = await world({ deps: { engine } });
+    const w = await world({
+      async facts() {
+        reads += 1;
+        if (isBroken) throw new Error('disk');
+        return { engine: { ...CALM, unknownOutcomes: reads } };
+      },
+    });
     const shown = async () => /^opsd_unknown_outcomes (\d+)$/m.exec(await w.text())?.[1];
     expect([await shown(), reads]).toEqual([undefined, 0]);
     await w.metrics.readStore();
@@ -343,14 +345,15 @@ describe('policies and actions', () => {
   test('show a change that came during a reading', async () => {
     const held: PromiseWithResolvers<void>[] = [];
     let unknownOutcomes = 1;
-    const engine = async (): Promise<EngineReadings> => {
-      const readings = { ...CALM, unknownOutcomes };
-      const one = Promise.withResolvers<void>();
-      held.push(one);
-      await one.promise;
-      return readings;
-    };
-    const w = await world({ deps: { engine } });
+    const w = await world({
+      async facts() {
+        const engine = { ...CALM, unknownOutcomes };
+        const one = Promise.withResolvers<void>();
+        held.push(one);
+        await one.promise;
+        return { engine };
+      },
+    });
     const read = w.metrics.readStore();
     await until({ what: 'reading 1' }, () => held.length === 1);
     unknownOutcomes = 2;
@@ -394,7 +397,8 @@ describe('policies and actions', () => {
 test('the daemon shows its build and its state', async () => {
   const lines = new Map([['warn', 2]]);
   const { events, scrape } = await world({
-    deps: { stateRestored: true, engine: async () => ({ ...CALM, unknownOutcomes: 3 }), logLines: () => lines },
+    deps: { stateRestored: true, logLines: () => lines },
+    facts: async () => ({ engine: { ...CALM, unknownOutcomes: 3 } }),
   });
   events.emit({ type: 'store.failed', operation: 'commit', message: 'disk full' });
   events.emit({ type: 'schedule.rearmed', name: 'x', jumpMs: 1 });

@@ -2,7 +2,7 @@
 import { keepCounts } from '#observe/metrics/kept-counts.ts';
 import { loadMetrics } from '#observe/metrics/stored-metrics.ts';
 import { createMetrics, type Metrics } from '#observe/metrics/metrics.ts';
-import type { MetricsDeps } from '#observe/metrics/sources.ts';
+import type { MetricsDeps, StoredFacts } from '#observe/metrics/sources.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { Batch, CollectorName, Observations } from '#foundation/domain/observation.ts';
@@ -28,6 +28,8 @@ export const CALM: EngineReadings = {
   isLeader: true,
 };
 
+const NOTHING_STORED: StoredFacts = { policies: [], engine: CALM, budgets: new Map(), bodyBytes: new Map() };
+
 export interface World {
   readonly metrics: Metrics;
   readonly board: ObservationBoard;
@@ -47,6 +49,8 @@ export interface WorldOptions {
   readonly accounts?: MetricsDeps['accounts'];
   readonly collectors?: readonly CollectorName[];
   readonly deps?: Partial<MetricsDeps>;
+  /** Facts of the store at the time of the call; default: nothing has happened. */
+  readonly facts?: () => Promise<Partial<StoredFacts>>;
   /** Increments of `prod` in the store at the start. */
   readonly stored?: readonly Increment[];
   /** Totals from before. */
@@ -91,8 +95,7 @@ export async function world(options: WorldOptions = {}): Promise<World> {
     stored: await loadMetrics({ totals: options.deps?.totals ?? totals, labels }, accounts),
     usage: () => ({ usedToday: 7, allowedPerDay: 1_000 }),
     configuredPolicies: [],
-    policies: async () => [],
-    engine: async () => CALM,
+    facts: async () => ({ ...NOTHING_STORED, ...(await options.facts?.()) }),
     stateRestored: false,
     configHash: '00000000002a',
     build: { version: '1.2.3', revision: 'abc' },
