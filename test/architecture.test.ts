@@ -219,7 +219,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'operate/views': [
     DOMAIN,
     PLATFORM,
-    EVENTS,
     'observe/observations',
     'observe/incidents',
     'automate/ledger',

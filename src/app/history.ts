@@ -26,10 +26,9 @@ export function scheduleHistory({ accounts, scheduler, board, incidents, clock, 
       // With a wrong clock, samples would be in the wrong minute.
       if (!clock.isVerified()) return;
       const at = clock.now();
-      // The store reports its failures. The minute is unknown then.
-      await Promise.allSettled(
+      await store.addSamples(
         accounts.map((account) =>
-          store.addSample(sampleOf(account, { at, board, deadLetters: incidents.deadLetters(account)?.length })),
+          sampleOf(account, { at, board, deadLetters: incidents.deadLetters(account)?.length }),
         ),
       );
     },

@@ -4,7 +4,7 @@ import type { Config } from '#config/config.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import { createMetrics, type Metrics } from '#observe/metrics/metrics.ts';
-import type { MetricsDeps, StoredFacts } from '#observe/metrics/sources.ts';
+import type { MetricsDeps, GaugeFacts } from '#observe/metrics/sources.ts';
 import { deliverySpanOf } from '#observe/tracing/span-sampling.ts';
 import type { Policies } from './automation.ts';
 import { bodyBytes } from './bodies.ts';
@@ -40,7 +40,7 @@ export function startMetrics(base: GenerationBase, { policies, incidents, ...met
     usage: (account, api) => accounts.clients.get(account)!.usage(api),
     configuredPolicies: policies.compiled,
     incidents: () => incidents.counts(),
-    facts: () => storedFacts(base, policies),
+    facts: () => gaugeFacts(base, policies),
     audit: () => {
       const { records, failures } = storage.auditCounts();
       return { records: records - audited.records, failures: failures - audited.failures };
@@ -62,7 +62,7 @@ export function startMetrics(base: GenerationBase, { policies, incidents, ...met
 }
 
 /** Reads all facts of the gauges in one view: with PostgreSQL, each view is a transaction. */
-async function storedFacts(base: GenerationBase, { engine, statuses }: Policies): Promise<StoredFacts> {
+async function gaugeFacts(base: GenerationBase, { engine, statuses }: Policies): Promise<GaugeFacts> {
   const { ledger } = base.storage;
   // Outside of the view, this tries again to write to an audit log that could not be written.
   if (ledger.mustBeAdopted !== undefined) await ledger.leaseLost();

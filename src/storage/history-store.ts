@@ -1,4 +1,4 @@
-/** Store of the readings in the history. They wait for another commit of the account: an idle one has no own commits. */
+/** Store of the readings in the history. The samples of a minute share transactions with what waits of their accounts. */
 import type { HistorySample, HistoryStore } from '#observe/aggregation/history-store.ts';
 import { put, type Work } from './database.ts';
 import { forgetHistory } from './log-aggregation-store.ts';
@@ -6,8 +6,6 @@ import type { StoredTotals } from './totals.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Maximum time that samples wait for another commit. */
-const WAIT_MS = 5 * MINUTE_MS;
 
 const VALUES = ['in_flight', 'failed_runs', 'dead_messages', 'spend_usd'] as const;
 
@@ -19,14 +17,12 @@ const PUT_SAMPLE = `INSERT INTO history (account, step, at, ${VALUES.join(', ')}
   ON CONFLICT (account, step, at) DO UPDATE SET ${VALUES.map(higher).join(', ')},
   flow_control = coalesce(excluded.flow_control, history.flow_control)`;
 
-export function createHistoryStore(totals: Pick<StoredTotals, 'commit'>): HistoryStore {
-  const savedAt = new Map<string, number>();
+export function createHistoryStore(totals: Pick<StoredTotals, 'commitTogether'>): HistoryStore {
   const forgottenAt = new Map<string, number>();
 
   function* save(sample: HistorySample): Work<void> {
     const { account, at, flowControl } = sample;
     const { inFlight = null, failedRuns = null, deadLetters = null, spendUsd = null } = sample;
-    savedAt.set(account, at);
     const keys = flowControl === undefined ? null : JSON.stringify(flowControl);
     const rows = [MINUTE_MS, HOUR_MS].map((step) => {
       const begins = Math.floor(at / step) * step;
@@ -40,13 +36,7 @@ export function createHistoryStore(totals: Pick<StoredTotals, 'commit'>): Histor
   }
 
   return {
-    async addSample(sample) {
-      const { account, at } = sample;
-      const last = savedAt.get(account);
-      if (last === undefined) savedAt.set(account, at);
-      const isLate = last !== undefined && at - last >= WAIT_MS;
-      const canWait = isLate ? undefined : `history ${Math.floor(at / MINUTE_MS)}`;
-      await totals.commit(account, () => ({ work: () => save(sample), canWait }));
-    },
+    addSamples: (samples) =>
+      totals.commitTogether(new Map(samples.map((sample) => [sample.account, { work: () => save(sample) }]))),
   };
 }

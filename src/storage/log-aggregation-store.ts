@@ -32,8 +32,11 @@ interface Outboxes {
 }
 
 const MINUTE_MS = 60_000;
-/** Time of the log after which the state of an account without entries is written. A crash reads this much again. */
-const IDLE_MS = MINUTE_MS;
+/**
+ * Time of the log after which the state of an account without entries is written, if no sample of the history was. A
+ * crash reads this much again.
+ */
+const IDLE_MS = 5 * MINUTE_MS;
 
 /** @param outboxes store the spans of commits and the delivery events; without them they are not stored */
 export function createLogAggregationStore(
@@ -57,12 +60,10 @@ export function createLogAggregationStore(
           *work() {
             yield* save(commit, known);
             for (const { work } of writes) yield* work;
-          },
-          committed() {
-            known.remember(commit);
             // The first commits of an account also write since when its attempts are known.
-            if (canWait === undefined && commit.attempts !== undefined) known.storedTo = commit.watermark;
+            if (commit.attempts !== undefined) known.writtenTo = commit.watermark;
           },
+          committed: () => known.remember(commit),
         };
       });
     } catch (error) {
@@ -99,13 +100,13 @@ export function createLogAggregationStore(
 }
 
 /** Returns true if a commit only advances the state, a little further than the store has it. */
-function isProgress(commit: LogCommit, { state, storedTo }: LogMemory): boolean {
+function isProgress(commit: LogCommit, { state, writtenTo }: LogMemory): boolean {
   const { increments, histograms = [], minutes = [], opened = [], closed = [], attempts, sweep, watermark } = commit;
   const isSame = sweep === undefined && commit.sweptAt === state.sweptAt && commit.entryMode === state.entryMode;
   const isEmpty =
     [histograms, minutes, opened, closed, attempts?.attempts ?? []].every(({ length }) => length === 0) &&
     increments.every(({ metric }) => metric === 'opsd_log_pages_total');
-  return isSame && isEmpty && watermark >= storedTo && watermark - storedTo < IDLE_MS;
+  return isSame && isEmpty && watermark >= writtenTo && watermark - writtenTo < IDLE_MS;
 }
 
 const SELECT_STATE = `SELECT watermark, kept_from AS "keptFrom", swept_at AS "sweptAt", entry_mode AS "entryMode",

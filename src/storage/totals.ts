@@ -3,7 +3,6 @@
  * afterwards. So exported values are durable. The changes of an account are decided and committed one after the other.
  */
 import {
-  OWN,
   RETIRED,
   type CounterValue,
   type HistogramValue,
@@ -13,31 +12,11 @@ import {
   type TotalsStore,
 } from '#observe/aggregation/totals.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { OneByOne } from '#foundation/platform/one-by-one.ts';
+import { Commits } from './commits.ts';
 import { all, put, run, workOf, type Dialect, type Job, type Row, type Value, type Work } from './database.ts';
 import type { Store } from './sqlite.ts';
 
-/** Change of an account: what it adds to the totals, and what else its transaction has. */
-interface Change extends Partial<Omit<TotalsAdded, 'account'>> {
-  readonly work?: Job<unknown>;
-  /** Called after the commit, before the account's next change. */
-  readonly committed?: () => void;
-  /**
-   * Name of a change to commit with the next change of the account that cannot wait, or with `settled`. Its work may then
-   * run again. A later one of the same name replaces its work.
-   */
-  readonly canWait?: string;
-}
-
-export interface StoredTotals extends TotalsStore {
-  /**
-   * Decides on a change of an account and commits it, after the account's earlier changes. Rejects if the write fails;
-   * nothing is written then.
-   *
-   * @param decide called once the earlier changes are committed; undefined: there is nothing to change
-   * @returns true if there was something to change
-   */
-  commit(account: string, decide: () => Change | undefined): Promise<boolean>;
+export interface StoredTotals extends TotalsStore, Pick<Commits, 'commit' | 'commitTogether' | 'settled'> {
   /** Returns the values of one counter of an account. */
   countersOf(accounts: readonly string[], metric: string): Promise<ReadonlyMap<string, readonly CounterValue[]>>;
   /** Moves the totals of label values to `RETIRED`, after the account's earlier changes. Feeds do not report it. */
@@ -51,8 +30,6 @@ export interface StoredTotals extends TotalsStore {
     account: string,
     work: () => Promise<readonly C[]>,
   ): Promise<readonly C[]>;
-  /** Resolves when all changes requested so far are committed or have failed, also those that can wait. */
-  settled(): Promise<void>;
 }
 
 interface Retirement {
@@ -78,77 +55,48 @@ export function createTotals(
   onFailure: (error: unknown) => void = () => undefined,
   onSaved: () => void = () => undefined,
 ): StoredTotals {
-  const turns = new Map<string, OneByOne>();
-  /** Changes that wait for the next one of their account. */
-  const waiting = new Map<string, { increments: readonly Increment[]; readonly works: Map<string, Job<unknown>> }>();
   const feeds = new Map<string, Set<(added: TotalsAdded) => void>>();
   const { addCounters, addHistograms, retireAll } = changesOf(database.dialect);
   const countersOfAll = `SELECT account, metric, labels, value FROM counters
     WHERE metric = ?1 AND account IN ${database.dialect.members('?2')}`;
+  const report = (added: TotalsAdded): void => {
+    for (const receive of feeds.get(added.account) ?? []) receive(added);
+  };
+  const commits = new Commits({
+    database,
+    *add({ account, increments, histograms }) {
+      yield* addCounters(account, increments);
+      yield* addHistograms(account, histograms);
+    },
+    onAdded: report,
+    onFailure,
+    onSaved,
+  });
 
-  function inTurn<T>(account: string, work: () => Promise<T>): Promise<T> {
-    return getOrAdd(turns, account, () => new OneByOne()).run(work);
-  }
-
-  function transaction(account: string, job: Job<void>): Promise<void> {
-    return database.transaction(job, account === OWN ? undefined : account);
-  }
-
-  async function commitNow(account: string, change: Change): Promise<void> {
-    const earlier = waiting.get(account);
-    const { histograms = [], work, committed } = change;
-    const increments = [...(earlier?.increments ?? []), ...(change.increments ?? [])];
-    if (change.canWait !== undefined) {
-      const works = earlier?.works ?? new Map<string, Job<unknown>>();
-      if (work !== undefined) works.set(change.canWait, work);
-      waiting.set(account, { increments, works });
-      return committed?.();
-    }
-    try {
-      await transaction(account, function* () {
-        for (const job of earlier?.works.values() ?? []) yield* workOf(job);
-        if (work !== undefined) yield* workOf(work);
-        yield* addCounters(account, increments);
-        yield* addHistograms(account, histograms);
-      });
-    } catch (error) {
-      onFailure(error);
-      throw error;
-    }
-    waiting.delete(account);
-    onSaved();
-    committed?.();
-    if (increments.length === 0 && histograms.length === 0) return;
-    for (const report of feeds.get(account) ?? []) report({ account, increments, histograms });
-  }
-
-  const store: StoredTotals = {
-    commit: (account, decide) =>
-      inTurn(account, async () => {
-        const change = decide();
-        if (change !== undefined) await commitNow(account, change);
-        return change !== undefined;
-      }),
+  return {
+    commit: (account, decide) => commits.commit(account, decide),
+    commitTogether: (changes) => commits.commitTogether(changes),
+    settled: () => commits.settled(),
     async add(account, increments) {
-      await store.commit(account, () => ({ increments }));
+      await commits.commit(account, () => ({ increments }));
     },
     retire: (account, { values, work, committed }) =>
-      inTurn(account, async () => {
-        await transaction(account, function* () {
+      commits.inTurn(account, async () => {
+        await database.transaction(function* () {
           yield* workOf(work);
           yield* retireAll(account, values);
-        });
+        }, account);
         committed();
       }),
     reset: (account, work) =>
-      inTurn(account, async () => {
+      commits.inTurn(account, async () => {
         const reset = await work();
-        for (const report of feeds.get(account) ?? []) report({ account, increments: [], histograms: [], reset });
+        report({ account, increments: [], histograms: [], reset });
         return reset;
       }),
     follow: (account) =>
       // In turn: each commit is either in the reading or reported afterwards.
-      inTurn(account, async () => {
+      commits.inTurn(account, async () => {
         const read = await database.read(totalsOf(account));
         const reports = getOrAdd(feeds, account, () => new Set());
         return feedOf(read, reports);
@@ -158,13 +106,7 @@ export function createTotals(
       const ofAccounts = Map.groupBy(rows, (row) => String(row['account']));
       return new Map([...ofAccounts].map(([account, own]) => [account, own.map(counterOf)]));
     },
-    async settled() {
-      // A failure was reported. The next process needs none of the changes that can wait.
-      await Promise.allSettled([...waiting.keys()].map((account) => inTurn(account, () => commitNow(account, {}))));
-      await Promise.all([...turns.values()].map((ofAccount) => ofAccount.idle()));
-    },
   };
-  return store;
 }
 
 const ADD_TO_COUNTER = `INSERT INTO counters (account, metric, labels, value) VALUES (?, ?, ?, ?)

@@ -70,9 +70,8 @@ test('each minute has one sample, unless the time is uncertain', async () => {
     incidents: { deadLetters: () => [] },
     clock: { now: () => clock.now(), isVerified: () => isVerified },
     store: {
-      async addSample(sample) {
-        samples.push(sample);
-        if (sample.account === ACCOUNT) throw new Error('disk full');
+      async addSamples(added) {
+        samples.push(...added);
       },
     },
   });

@@ -74,13 +74,12 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
   });
 
   test('a reading is the highest of its point, and unknown if that of an account is missing', async () => {
-    const { history, totals, timeline } = await opened(open);
-    await history.addSample(sample('a', T0 + 1, { inFlight: 7, failedRuns: 0, spendUsd: 1.5 }));
-    await history.addSample(sample('a', T0 + MINUTE, { inFlight: 3, spendUsd: 1.75 }));
-    await history.addSample(sample('b', T0 + MINUTE, { inFlight: 2, deadLetters: 4 }));
-    // Samples wait for another commit, and a stop writes them.
-    expect((await timeline(query(['a']))).points).toEqual([]);
-    await totals.settled();
+    const { history, timeline } = await opened(open);
+    await history.addSamples([sample('a', T0 + 1, { inFlight: 7, failedRuns: 0, spendUsd: 1.5 })]);
+    await history.addSamples([
+      sample('a', T0 + MINUTE, { inFlight: 3, spendUsd: 1.75 }),
+      sample('b', T0 + MINUTE, { inFlight: 2, deadLetters: 4 }),
+    ]);
     const readings = async (names: readonly string[], more?: Partial<TimelineQuery>) =>
       (await timeline(query(names, more))).points.map(({ at, inFlight, failedRuns, deadLetters, spendUsd }) => [
         (at - T0) / MINUTE,
@@ -109,7 +108,7 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
   test('samples and sums share a row, in any order', async () => {
     const { history, commit, timeline } = await opened(open);
     await commit('a', T0 + MINUTE, [sums(T0, { created: 1 })]);
-    await history.addSample(sample('a', T0, { inFlight: 1, flowControl: { keys: [['k', 9]], isCut: false } }));
+    await history.addSamples([sample('a', T0, { inFlight: 1, flowControl: { keys: [['k', 9]], isCut: false } })]);
     await commit('a', T0 + 2 * MINUTE, [sums(T0, { created: 1 })]);
     const { points, flowControl } = await timeline(query(['a']));
     expect(points).toMatchObject([{ at: T0, created: 2, inFlight: 1 }]);
@@ -117,17 +116,15 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
     expect((await timeline(query(['a', 'b']))).flowControl).toEqual([]);
   });
 
-  test('samples of an account without other commits are written after five minutes, and old rows are deleted', async () => {
+  test('old rows are deleted with samples', async () => {
     const { history, database } = await opened(open);
     const minutes = async () =>
       (await database.read(all('SELECT at FROM history WHERE step = ? ORDER BY at', MINUTE))).map(({ at }) =>
         Number(at),
       );
-    for (let minute = 0; minute < 5; minute += 1) await history.addSample(sample('a', T0 + minute * MINUTE));
-    expect(await minutes()).toEqual([]);
-    await history.addSample(sample('a', T0 + 5 * MINUTE));
+    for (let minute = 0; minute <= 5; minute += 1) await history.addSamples([sample('a', T0 + minute * MINUTE)]);
     expect((await minutes()).map((at) => (at - T0) / MINUTE)).toEqual([0, 1, 2, 3, 4, 5]);
-    await history.addSample(sample('a', T0 + 25 * HOUR + 3 * MINUTE));
+    await history.addSamples([sample('a', T0 + 25 * HOUR + 3 * MINUTE)]);
     expect((await minutes()).map((at) => (at - T0) / MINUTE)).toEqual([3, 4, 5, 1_503]);
   });
 

@@ -5,6 +5,7 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { KeySlices, setTextKey, emptyKey } from '#observe/aggregation/keys.ts';
 import { SUM_COLUMNS } from '#observe/aggregation/minute-sums.ts';
 import type { LogCommit, OpenMessage } from '#observe/aggregation/log-store.ts';
+import { createHistoryStore } from '#storage/history-store.ts';
 import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
 import { createSpanOutbox } from '#storage/span-outbox.ts';
 import { createDeliveryOutbox } from '#storage/delivery-outbox.ts';
@@ -101,28 +102,41 @@ describe('a log without entries', () => {
 
   async function idle() {
     const store = memoryStore();
+    const totals = createTotals(store);
     const open = () => createLogAggregationStore(store, createTotals(store));
-    const log = open();
+    const log = createLogAggregationStore(store, totals);
     await log.commitLog(commit({ watermark: 0, sweptAt: 7 }));
     await log.commitLog(commit({ watermark: 1, sweptAt: 7, ...attempts(0) }));
     const advance = (watermark: number, more: Partial<LogCommit> = {}) =>
       log.commitLog(commit({ watermark, sweptAt: 7, ...attempts(1), ...pages, ...more }));
     /** State after a crash. */
     const stored = async () => (await open().loadLogState('production')).watermark;
-    return { store, log, advance, stored };
+    return { store, totals, log, advance, stored };
   }
 
-  test('is written once a minute of the log, and known at once', async () => {
+  test('is written every five minutes of the log, and known at once', async () => {
     const { store, log, advance, stored } = await idle();
     expect(await stored()).toBe(1);
-    await advance(MINUTE);
-    expect(await log.loadLogState('production')).toEqual({ watermark: MINUTE, keptFrom: 0, sweptAt: 7 });
+    await advance(5 * MINUTE);
+    expect(await log.loadLogState('production')).toEqual({ watermark: 5 * MINUTE, keptFrom: 0, sweptAt: 7 });
     expect([await stored(), storedCounters(store, 'production')]).toEqual([1, []]);
-    await advance(MINUTE + 1);
-    expect(await stored()).toBe(MINUTE + 1);
+    await advance(5 * MINUTE + 1);
+    expect(await stored()).toBe(5 * MINUTE + 1);
     expect(storedCounters(store, 'production')).toEqual([{ ...pages.increments[0], by: undefined, value: 2 }]);
-    await advance(MINUTE + 2);
-    expect(await stored()).toBe(MINUTE + 1);
+    await advance(5 * MINUTE + 2);
+    expect(await stored()).toBe(5 * MINUTE + 1);
+  });
+
+  test('is written with a sample of its readings', async () => {
+    const { totals, advance, stored } = await idle();
+    const history = createHistoryStore(totals);
+    await advance(MINUTE);
+    await history.addSamples([{ account: 'production', at: MINUTE }]);
+    expect(await stored()).toBe(MINUTE);
+    await advance(6 * MINUTE - 1);
+    expect(await stored()).toBe(MINUTE);
+    await advance(6 * MINUTE);
+    expect(await stored()).toBe(6 * MINUTE);
   });
 
   test.each<[string, Partial<LogCommit>]>([

@@ -180,6 +180,72 @@ test('a change that waits is not lost by a failed commit', async () => {
   expect([storedCounters(store, 'a'), failures]).toEqual([[{ ...created, value: 101 }], ['disk full']]);
 });
 
+/** Changes of accounts that each add 1. */
+const together = (...accounts: readonly string[]) =>
+  new Map(accounts.map((account) => [account, { increments: [{ ...created, by: 1 }] }]));
+
+const valueOf = (store: ReturnType<typeof memoryStore>, account: string) => storedCounters(store, account)[0]?.value;
+
+test('changes of free accounts share a transaction, with what waits, and hold back later changes of these alone', async () => {
+  const { store, totals, waiting, begun } = held();
+  await totals.commit('a', () => ({ increments: [{ ...created, by: 10 }], canWait: 'one' }));
+  const feed = await totals.follow('b');
+  const heard: number[] = [];
+  feed.onAdded(({ increments }) => void heard.push(...increments.map(({ by }) => by)));
+  const busy = totals.add('c', [{ ...created, by: 2 }]);
+  const first = await begun();
+  const all = totals.commitTogether(together('a', 'b', 'c'));
+  const shared = await begun();
+  const later = totals.add('b', [{ ...created, by: 4 }]);
+  const other = totals.add('d', [{ ...created, by: 8 }]);
+  (await begun()).proceed();
+  await other;
+  expect([waiting, valueOf(store, 'a'), heard]).toEqual([[], undefined, []]);
+  shared.proceed();
+  (await begun()).proceed();
+  await later;
+  expect(['a', 'b', 'c', 'd'].map((account) => valueOf(store, account))).toEqual([11, 5, undefined, 8]);
+  expect(heard).toEqual([1, 4]);
+  first.proceed();
+  (await begun()).proceed();
+  await Promise.all([busy, all]);
+  expect([valueOf(store, 'c'), waiting]).toEqual([3, []]);
+});
+
+test('changes of many accounts are several transactions', async () => {
+  const { store, totals, begun } = held();
+  const accounts = Array.from({ length: 51 }, (_, index) => `account ${index}`);
+  const all = totals.commitTogether(together(...accounts));
+  (await begun()).proceed();
+  (await begun()).proceed();
+  await all;
+  expect(accounts.map((account) => valueOf(store, account))).toEqual(accounts.map(() => 1));
+});
+
+test('a lost lease of one account affects no other one', async () => {
+  const { store, totals, failures, begun } = held();
+  const lost = Object.assign(new Error('b has a new owner'), { name: 'LeaseLostError' });
+  const all = totals.commitTogether(together('a', 'b'));
+  (await begun()).fail(lost);
+  (await begun()).proceed();
+  (await begun()).fail(lost);
+  await all;
+  expect([valueOf(store, 'a'), valueOf(store, 'b'), failures]).toEqual([1, undefined, ['b has a new owner']]);
+});
+
+test('a shared transaction that fails otherwise is reported once and not tried again: it may have been committed', async () => {
+  const { store, totals, failures, waiting, begun } = held();
+  await totals.commit('a', () => ({ increments: [{ ...created, by: 10 }], canWait: 'one' }));
+  const all = totals.commitTogether(together('a', 'b'));
+  (await begun()).fail(new Error('the outcome is unknown'));
+  await all;
+  expect([failures, waiting]).toEqual([['the outcome is unknown'], []]);
+  const next = totals.add('a', [{ ...created, by: 100 }]);
+  (await begun()).proceed();
+  await next;
+  expect([valueOf(store, 'a'), valueOf(store, 'b')]).toEqual([110, undefined]);
+});
+
 test('a commit with a value that is not a number is rejected as a whole', async () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const totals = createTotals(store);

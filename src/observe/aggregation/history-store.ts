@@ -19,9 +19,6 @@ export interface HistorySample {
 }
 
 export interface HistoryStore {
-  /**
-   * Saves a sample with the next commit of the account, at the latest after a few minutes. A crash loses the samples
-   * that are not saved: their minutes are unknown then.
-   */
-  addSample(sample: HistorySample): Promise<void>;
+  /** Saves a sample of each account. Never rejects: a minute that cannot be saved is unknown. */
+  addSamples(samples: readonly HistorySample[]): Promise<void>;
 }

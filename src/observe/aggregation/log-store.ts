@@ -107,8 +107,8 @@ export class LogMemory {
   /** Remembered messages whose root span was sent while they were open. */
   readonly leftOpen = new Set<string>();
   state: LogAggregationState = {};
-  /** Watermark that the store certainly has. */
-  storedTo = -Infinity;
+  /** Watermark of the last write. If it failed, the next one may come later. */
+  writtenTo = -Infinity;
 
   /** Applies a commit to the memory. */
   remember(commit: LogCommit): void {

@@ -38,7 +38,7 @@ export interface StoreReadings {
 }
 
 /** Facts of the store, for the gauges that show them. */
-export interface StoredFacts {
+export interface GaugeFacts {
   readonly policies: readonly PolicyStatus[];
   readonly engine: EngineReadings;
   /** Budgets by account. */
@@ -75,7 +75,7 @@ export interface MetricsDeps {
   /** Policies of the configuration. */
   readonly configuredPolicies: readonly Pick<PolicyStatus, 'account' | 'name'>[];
   /** Reads the store at one moment. */
-  readonly facts: () => Promise<StoredFacts>;
+  readonly facts: () => Promise<GaugeFacts>;
   /** Returns the leases; absent if the daemon does not share its store. */
   readonly leases?: () => LeaseReadings;
   /** Returns the current readings of the store's files. */

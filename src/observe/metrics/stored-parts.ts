@@ -9,7 +9,7 @@ import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { OpsEvent } from '#foundation/events/events.ts';
 import type { PartDeps } from './daemon-parts.ts';
 import type { Families, Put } from './families.ts';
-import type { StoredFacts } from './sources.ts';
+import type { GaugeFacts } from './sources.ts';
 import { flagValue, seconds } from './values.ts';
 
 export interface StoredParts extends Disposable {
@@ -30,7 +30,7 @@ const CHANGES: ReadonlySet<OpsEvent['type']> = new Set([
 
 export function createStoredParts(deps: PartDeps): StoredParts {
   const { families, events, facts } = deps;
-  let present: () => StoredFacts;
+  let present: () => GaugeFacts;
   const [fillPolicies, fillLedger] = [policyFiller(deps), ledgerFiller(deps)];
   const replacePolicies = families.part('policies', (put) => fillPolicies(put, present()));
   const replaceLedger = families.part('ledger', (put) => fillLedger(put, present()));
@@ -67,7 +67,7 @@ export function createStoredParts(deps: PartDeps): StoredParts {
   return { read, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
 }
 
-type Filler = (put: Put, facts: StoredFacts) => void;
+type Filler = (put: Put, facts: GaugeFacts) => void;
 
 const BREAKERS = { closed: 0, 'half-open': 1, open: 2 } as const;
 

@@ -2,7 +2,7 @@
 import { keepCounts } from '#observe/metrics/kept-counts.ts';
 import { loadMetrics } from '#observe/metrics/stored-metrics.ts';
 import { createMetrics, type Metrics } from '#observe/metrics/metrics.ts';
-import type { MetricsDeps, StoredFacts } from '#observe/metrics/sources.ts';
+import type { MetricsDeps, GaugeFacts } from '#observe/metrics/sources.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { Batch, CollectorName, Observations } from '#foundation/domain/observation.ts';
@@ -28,7 +28,7 @@ export const CALM: EngineReadings = {
   isLeader: true,
 };
 
-const NOTHING_STORED: StoredFacts = { policies: [], engine: CALM, budgets: new Map(), bodyBytes: new Map() };
+const NOTHING_STORED: GaugeFacts = { policies: [], engine: CALM, budgets: new Map(), bodyBytes: new Map() };
 
 export interface World {
   readonly metrics: Metrics;
@@ -50,7 +50,7 @@ export interface WorldOptions {
   readonly collectors?: readonly CollectorName[];
   readonly deps?: Partial<MetricsDeps>;
   /** Facts of the store at the time of the call; default: nothing has happened. */
-  readonly facts?: () => Promise<Partial<StoredFacts>>;
+  readonly facts?: () => Promise<Partial<GaugeFacts>>;
   /** Increments of `prod` in the store at the start. */
   readonly stored?: readonly Increment[];
   /** Totals from before. */
