@@ -20,13 +20,13 @@ export interface AccountChange extends Partial<Omit<TotalsAdded, 'account'>> {
 interface CommitsDeps {
   readonly database: Pick<Database, 'transaction'>;
   /** Adds to the totals, within the transaction. */
-  add(added: TotalsAdded): Work<void>;
+  readonly add: (added: TotalsAdded) => Work<void>;
   /** Called after each commit that adds to the totals. */
-  onAdded(added: TotalsAdded): void;
+  readonly onAdded: (added: TotalsAdded) => void;
   /** Called with the error of a commit, before it is thrown. */
-  onFailure(error: unknown): void;
+  readonly onFailure: (error: unknown) => void;
   /** Called after each commit. */
-  onSaved(): void;
+  readonly onSaved: () => void;
 }
 
 /** Maximum number of accounts in one transaction: all of them wait for its end. */

@@ -103,14 +103,14 @@ test('bytes are those of the accounts that keep bodies, and 0 before the first',
       ]);
     },
   };
-  expect(await bodyBytes({ config, bodies } as never, ledger)).toEqual(
+  expect(await bodyBytes({ config, bodies }, ledger)).toEqual(
     new Map([
       ['sealed', 7],
       ['short', 0],
     ]),
   );
   const off = { ...config, accounts: config.accounts.slice(2) };
-  expect(await bodyBytes({ config: off, bodies } as never, ledger)).toEqual(new Map());
+  expect(await bodyBytes({ config: off, bodies }, ledger)).toEqual(new Map());
   expect(reads).toBe(1);
 });
 

@@ -34,17 +34,18 @@ export function memoryViews(now: () => number) {
   const read: string[] = [];
   const state = { isAway: false };
   const store: ViewStore = {
-    times: async () => ({ now: now(), views: new Map([...views].map(([account, { at }]) => [account, at])) }),
-    read: async (accounts, wanted) =>
+    read: async (choose, wanted) =>
       new Map(
-        accounts.flatMap((account) => {
-          const view = views.get(account);
-          if (view === undefined) return [];
-          const ids = wanted(account, view.body);
-          read.push(...ids);
-          const slices = ids.flatMap((id) => (view.slices.has(id) ? [[id, view.slices.get(id)!] as const] : []));
-          return [[account, { ...view, slices: new Map(slices) }] as const];
-        }),
+        choose({ now: now(), views: new Map([...views].map(([account, { at }]) => [account, at])) }).flatMap(
+          (account) => {
+            const view = views.get(account);
+            if (view === undefined) return [];
+            const ids = wanted(account, view.body);
+            read.push(...ids);
+            const slices = ids.flatMap((id) => (view.slices.has(id) ? [[id, view.slices.get(id)!] as const] : []));
+            return [[account, { ...view, slices: new Map(slices) }] as const];
+          },
+        ),
       ),
     slices: async (account) => [...(views.get(account)?.slices.keys() ?? [])],
     write: async (added) => {

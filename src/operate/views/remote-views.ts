@@ -8,7 +8,7 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { ListName, ReadView, ViewDocument } from './account-view.ts';
 import { unpackedDocument, unpackedRows } from './documents.ts';
 import { RemoteAccount } from './remote-account.ts';
-import type { StoredView, ViewStore } from './view-store.ts';
+import type { Choose, StoredView, ViewStore } from './view-store.ts';
 
 interface RemoteViewsDeps {
   readonly store: ViewStore;
@@ -49,37 +49,55 @@ export class RemoteViews {
    * @throws if the store is unavailable or a view cannot be read
    */
   async refresh(): Promise<void> {
-    const { store, clock } = this.#deps;
-    const askedAt = clock.monotonic();
-    const { now, views } = await store.times();
+    const problems: string[] = [];
+    const read = new Set<string>();
+    let before: number;
+    do {
+      before = read.size;
+      const part = await this.#read((views) => {
+        const changed = this.#changed(views).filter((account) => !read.has(account));
+        const next = changed.slice(0, AT_ONCE);
+        for (const account of next) read.add(account);
+        return next;
+      });
+      problems.push(...part);
+    } while (read.size === before + AT_ONCE);
+    if (problems.length > 0) throw new Error(problems.join('; '));
+  }
+
+  /** Returns the accounts whose views changed, and forgets those that are gone. */
+  #changed(views: ReadonlyMap<string, number>): readonly string[] {
     const accounts = new Set(this.#deps.accounts());
     for (const account of this.#known.keys()) {
       if (!accounts.has(account) || !views.has(account)) this.#known.delete(account);
     }
-    const changed = [...accounts].filter((account) => {
+    return [...accounts].filter((account) => {
       const at = views.get(account);
       return at !== undefined && at !== this.#known.get(account)?.at;
     });
-    const problems: string[] = [];
-    for (let read = 0; read < changed.length; read += AT_ONCE) {
-      // An age is too high by the duration of the queries, and never too low.
-      problems.push(...(await this.#read(changed.slice(read, read + AT_ONCE), askedAt - now)));
-    }
-    if (problems.length > 0) throw new Error(problems.join('; '));
   }
 
   /**
    * Reads views.
    *
-   * @param offset of the monotonic clock of this process to the clock of the store
+   * @param choose returns the accounts to read, by the times of all views
    * @returns the problems of those that cannot be read
    */
-  async #read(accounts: readonly string[], offset: number): Promise<readonly string[]> {
+  async #read(choose: (views: ReadonlyMap<string, number>) => readonly string[]): Promise<readonly string[]> {
+    const { store, clock } = this.#deps;
+    const askedAt = clock.monotonic();
+    /** Offset of the monotonic clock of this process to the clock of the store. */
+    let offset = 0;
     const problems: string[] = [];
     const documents = new Map<string, ViewDocument>();
     const unreadable = (account: string, error: unknown): void =>
       void problems.push(`view of ${account}: ${errorMessage(error)}`);
-    const stored = await this.#deps.store.read(accounts, (account, body) => {
+    const chosen: Choose = ({ now, views }) => {
+      // An age is too high by the duration of the query, and never too low.
+      offset = askedAt - now;
+      return choose(views);
+    };
+    const stored = await store.read(chosen, (account, body) => {
       try {
         const document = unpackedDocument(body);
         documents.set(account, document);

@@ -24,11 +24,17 @@ export interface NewView {
 /** Returns the ids of the slices to read, for the body of a view. */
 export type Wanted = (account: string, body: Uint8Array) => readonly string[];
 
+/** Returns the accounts whose views to read. */
+export type Choose = (times: {
+  /** Present time of the store, epoch milliseconds. */
+  readonly now: number;
+  /** Time of each view, by account. */
+  readonly views: ReadonlyMap<string, number>;
+}) => readonly string[];
+
 export interface ViewStore {
-  /** Returns the time of each view, and the present time, by the clock of the store. */
-  times(): Promise<{ readonly now: number; readonly views: ReadonlyMap<string, number> }>;
-  /** Returns the views of accounts that have one, by account. */
-  read(accounts: readonly string[], wanted: Wanted): Promise<ReadonlyMap<string, StoredView>>;
+  /** Returns the chosen views of accounts that have one, by account. All of it is of one moment. */
+  read(choose: Choose, wanted: Wanted): Promise<ReadonlyMap<string, StoredView>>;
   /** Ids of the slices of an account. */
   slices(account: string): Promise<readonly string[]>;
   /** Writes views as the owner of their accounts. Rejects if another replica owns one; none is written then. */

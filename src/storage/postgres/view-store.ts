@@ -1,5 +1,5 @@
 /** Store of the views that the replicas show of their accounts. */
-import type { NewView, StoredView, ViewStore, Wanted } from '#operate/views/view-store.ts';
+import type { Choose, NewView, StoredView, ViewStore, Wanted } from '#operate/views/view-store.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { all, put, type Database, type Work } from '../database.ts';
 import { DATABASE_CLOCK } from './lease-table.ts';
@@ -25,14 +25,7 @@ const SELECT_SLICES = `SELECT account, id, body FROM ${PAIRS('?1', '?2')} JOIN v
 
 export function createViewStore(database: Database): ViewStore {
   return {
-    async times() {
-      const rows = await database.read(all(SELECT_TIMES));
-      const views = rows.flatMap(({ account, at }) =>
-        account === null ? [] : [[String(account), Number(at)] as const],
-      );
-      return { now: Number(rows[0]!['now']), views: new Map(views) };
-    },
-    read: (accounts, wanted) => database.read(readViews(accounts, wanted)),
+    read: (choose, wanted) => database.read(readViews(choose, wanted)),
     slices: async (account) =>
       (await database.read(all('SELECT id FROM view_slices WHERE account = ?', account))).map(({ id }) => String(id)),
     write: (views) =>
@@ -43,7 +36,13 @@ export function createViewStore(database: Database): ViewStore {
   };
 }
 
-function* readViews(accounts: readonly string[], wanted: Wanted): Work<ReadonlyMap<string, StoredView>> {
+function* readViews(choose: Choose, wanted: Wanted): Work<ReadonlyMap<string, StoredView>> {
+  const times = yield* all(SELECT_TIMES);
+  const ofAccounts = times.flatMap(({ account, at }) =>
+    account === null ? [] : [[String(account), Number(at)] as const],
+  );
+  const accounts = choose({ now: Number(times[0]!['now']), views: new Map(ofAccounts) });
+  if (accounts.length === 0) return new Map();
   const rows = yield* all(SELECT, JSON.stringify(accounts));
   const views = rows.map((row) => ({
     account: String(row['account']),

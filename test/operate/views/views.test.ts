@@ -8,6 +8,7 @@ import { readSpend } from '#operate/api/spend.ts';
 import { readStatus } from '#operate/api/status.ts';
 import type { ServerDeps } from '#operate/server.ts';
 import type { ViewStore } from '#operate/views/view-store.ts';
+import { RemoteViews } from '#operate/views/remote-views.ts';
 import { ViewWriter } from '#operate/views/view-writer.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { NOW, RESUME_BILLING } from '../http/world.ts';
@@ -229,6 +230,32 @@ test('a damaged view does not hide the other accounts, and the view before it st
   views.set('production', { ...stored, at: stored.at + 1, body: new Uint8Array([1, 2]) });
   await expect(refresh()).rejects.toThrow('view of production');
   expect(deadLetterList(other.shown, { limit: 50 }).total).toBe(701);
+});
+
+test('the views of many accounts are read in parts, those that changed since, and each unreadable one once', async () => {
+  const { store, views, write } = await busyReplicas();
+  await write();
+  const names = Array.from({ length: 120 }, (_, index) => `account ${index}`);
+  for (const name of names) views.set(name, views.get('production')!);
+  views.set('account 7', { ...views.get('production')!, body: new Uint8Array([1, 2]) });
+  const parts: number[] = [];
+  const counting: ViewStore = {
+    ...store,
+    async read(choose, wanted) {
+      const found = await store.read(choose, wanted);
+      parts.push(found.size);
+      return found;
+    },
+  };
+  const clock = new ManualClock(NOW);
+  const remote = new RemoteViews({ store: counting, clock, accounts: () => names, onReading: () => undefined });
+  await expect(remote.refresh()).rejects.toThrow(/^view of account 7: [^;]+$/);
+  expect(names.filter((name) => remote.of(name) === undefined)).toEqual(['account 7']);
+  expect(parts).toEqual([50, 50, 20]);
+  views.set('account 7', { ...views.get('production')!, at: NOW + 1 });
+  await remote.refresh();
+  await remote.refresh();
+  expect(parts.slice(3)).toEqual([1, 0]);
 });
 
 test('the policies of an account that nobody has shown are those of the configuration', async () => {
