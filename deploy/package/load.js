@@ -16,11 +16,11 @@ const SAVED_AFTER_MS = 5_000;
 const CHECKSUM_BYTES = 4;
 const WRAPPER = ['(function (exports, require, module, __filename, __dirname) { ', '\n})'];
 
-/** Runs the program with the cache of the command. */
+/** Runs the program with the cache of the command. Returns what its main module exports. */
 export function start() {
   const cached = getCompileCacheDir();
   const command = /^[a-z-]+$/.exec(process.argv[2] ?? '')?.[0] ?? 'opsd';
-  load(import.meta.dirname, 'main.cjs', cached === undefined ? undefined : join(cached, `${command}.parts`));
+  return load(import.meta.dirname, 'main.cjs', cached === undefined ? undefined : join(cached, `${command}.parts`));
 }
 
 /**
