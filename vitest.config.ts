@@ -78,8 +78,10 @@ export default defineConfig({
           // Whole programs, other programs (Prometheus, Chromium), kill -9: slower, and not many at once.
           name: 'system',
           include: ['test/system/**/*.test.ts'],
+          globalSetup: 'test/support/bundle.ts',
           ...PATIENT,
           maxWorkers: WORKERS,
+          isolate: false,
         },
       },
       {

@@ -93,12 +93,9 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   'memory-before-commit': {
     breaks: 'counts are reported before their commit',
     within: 3,
-    file: 'src/storage/totals.ts',
-    from: '    try {\n      await transaction(account, function* () {\n        for (const job',
-    to: `    for (const report of feeds.get(account) ?? []) report({ account, increments, histograms });
-    try {
-      await transaction(account, function* () {
-        for (const job`,
+    file: 'src/storage/commits.ts',
+    from: '    await database.transaction(',
+    to: '    for (const { added } of all) onAdded(added);\n    await database.transaction(',
   },
   'audit-head-late': {
     breaks: 'the store does not know the last record of the audit log',

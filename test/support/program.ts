@@ -7,7 +7,7 @@ import type { FastTime } from './fast-clock.ts';
 import { until } from './until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const MAIN = join(ROOT, 'src/opsd.js');
+const MAIN = process.env['OPSD_TEST_PROGRAM'] ?? join(ROOT, 'src/opsd.js');
 const CLOCKED = join(import.meta.dirname, 'programs/clocked-opsd.ts');
 /** Flags of the package's scripts. */
 const NODE_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=4'];
