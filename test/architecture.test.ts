@@ -219,6 +219,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'operate/views': [
     DOMAIN,
     PLATFORM,
+    EVENTS,
     'observe/observations',
     'observe/incidents',
     'automate/ledger',

@@ -1,6 +1,6 @@
 /** Routing of commands between replicas: a command runs in the process that works on its account. */
 import type { Clock } from '#foundation/platform/clock.ts';
-import { isLeaseLost } from '#foundation/platform/lease-lost.ts';
+import { isLeaseLost } from '#foundation/events/store-failure.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { HttpError } from '#operate/http/reply.ts';
 import { OperationError } from '#operate/operations/operation-error.ts';

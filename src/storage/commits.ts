@@ -1,9 +1,9 @@
 /** Commits of the accounts: those of an account are made one after the other, and some of them wait for another one. */
 import { OWN, type Increment, type TotalsAdded } from '#observe/aggregation/totals.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { isLeaseLost } from '#foundation/platform/lease-lost.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { workOf, type Database, type Job, type Work } from './database.ts';
+import { CommitUnknownError } from './store-error.ts';
 
 /** Change of an account: what it adds to the totals, and what else its transaction has. */
 export interface AccountChange extends Partial<Omit<TotalsAdded, 'account'>> {
@@ -11,10 +11,10 @@ export interface AccountChange extends Partial<Omit<TotalsAdded, 'account'>> {
   /** Called after the commit, before the account's next change. */
   readonly committed?: () => void;
   /**
-   * Name of a change to commit with the next change of the account that cannot wait, or with `settled`. Its work may then
-   * run again. A later one of the same name replaces its work.
+   * True for a change to commit with the next one of the account that cannot wait, or with `settled`. Its work may then
+   * run again. A later one that can wait replaces its work.
    */
-  readonly canWait?: string;
+  readonly canWait?: boolean;
 }
 
 interface CommitsDeps {
@@ -36,10 +36,7 @@ export class Commits {
   readonly #deps: CommitsDeps;
   readonly #turns = new Map<string, OneByOne>();
   /** Changes that wait for the next one of their account. */
-  readonly #waiting = new Map<
-    string,
-    { readonly increments: readonly Increment[]; readonly works: Map<string, Job<unknown>> }
-  >();
+  readonly #waiting = new Map<string, { readonly increments: readonly Increment[]; readonly work?: Job<unknown> }>();
 
   constructor(deps: CommitsDeps) {
     this.#deps = deps;
@@ -91,7 +88,7 @@ export class Commits {
   }
 
   async #commitNow(account: string, change: AccountChange): Promise<void> {
-    if (change.canWait !== undefined) return this.#keepWaiting(account, change.canWait, change);
+    if (change.canWait === true) return this.#keepWaiting(account, change);
     try {
       await this.#write(new Map([[account, change]]));
     } catch (error) {
@@ -100,25 +97,27 @@ export class Commits {
     }
   }
 
-  #keepWaiting(account: string, name: string, change: AccountChange): void {
-    const { works = new Map<string, Job<unknown>>() } = this.#waiting.get(account) ?? {};
-    if (change.work !== undefined) works.set(name, change.work);
-    this.#waiting.set(account, { increments: this.#addedBy(account, change).increments, works });
+  #keepWaiting(account: string, change: AccountChange): void {
+    const { increments } = this.#addedBy(account, change);
+    this.#waiting.set(account, { increments, work: change.work ?? this.#waiting.get(account)?.work });
     change.committed?.();
   }
 
-  /** Commits changes of free accounts in one transaction, and alone if the lease of one was lost. */
+  /** Commits changes of free accounts in one transaction, and alone if it failed: the reason may be one account. */
   async #commitFree(changes: ReadonlyMap<string, AccountChange>): Promise<void> {
     const written = this.#write(changes).catch((error: unknown) => error);
     const commitAlone = async (account: string, change: AccountChange): Promise<void> => {
-      if (isLeaseLost(await written)) await this.#commitNow(account, change);
+      const failure = await written;
+      // After a commit with an unknown outcome, a second one could count twice.
+      if (failure === undefined || failure instanceof CommitUnknownError) return;
+      await this.#commitNow(account, change);
     };
     // The turns are taken at once, and end with the transaction.
     await Promise.allSettled(
       [...changes].map(([account, change]) => this.inTurn(account, () => commitAlone(account, change))),
     );
     const failure = await written;
-    if (failure !== undefined && !isLeaseLost(failure)) this.#deps.onFailure(failure);
+    if (failure instanceof CommitUnknownError) this.#deps.onFailure(failure);
   }
 
   /** Commits changes of accounts whose turn it is, with what waits. */
@@ -127,10 +126,7 @@ export class Commits {
     const all = [...changes].map(([account, change]) => ({
       change,
       added: this.#addedBy(account, change),
-      works: [
-        ...(this.#waiting.get(account)?.works.values() ?? []),
-        ...(change.work === undefined ? [] : [change.work]),
-      ],
+      works: [this.#waiting.get(account)?.work, change.work].filter((work) => work !== undefined),
     }));
     await database.transaction(
       function* () {

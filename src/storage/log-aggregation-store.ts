@@ -52,7 +52,7 @@ export function createLogAggregationStore(
     try {
       const known = await memory(account);
       await totals.commit(account, () => {
-        const canWait = writes.length === 0 && isProgress(commit, known) ? 'log' : undefined;
+        const canWait = writes.length === 0 && isProgress(commit, known);
         return {
           increments,
           histograms,

@@ -3,6 +3,9 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
+/** The connection was lost during a commit, and its outcome could not be found out. */
+export class CommitUnknownError extends StoreError {}
+
 /** Another replica owns the account. Nothing was changed. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';

@@ -3,6 +3,7 @@
  * afterwards. So exported values are durable. The changes of an account are decided and committed one after the other.
  */
 import {
+  OWN,
   RETIRED,
   type CounterValue,
   type HistogramValue,
@@ -82,10 +83,13 @@ export function createTotals(
     },
     retire: (account, { values, work, committed }) =>
       commits.inTurn(account, async () => {
-        await database.transaction(function* () {
-          yield* workOf(work);
-          yield* retireAll(account, values);
-        }, account);
+        await database.transaction(
+          function* () {
+            yield* workOf(work);
+            yield* retireAll(account, values);
+          },
+          account === OWN ? undefined : account,
+        );
         committed();
       }),
     reset: (account, work) =>

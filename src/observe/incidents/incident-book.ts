@@ -23,7 +23,7 @@ import {
   type FailureSpan,
 } from '#foundation/domain/incident.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { isLeaseLost } from '#foundation/platform/lease-lost.ts';
+import { isLeaseLost } from '#foundation/events/store-failure.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { Change, opened } from './incident-change.ts';
 import { IncidentSet, kindKey } from './incident-set.ts';

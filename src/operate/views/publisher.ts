@@ -1,6 +1,6 @@
 /** Shows the accounts of this replica to the others, every few seconds while it owns them. */
 import type { Clock } from '#foundation/platform/clock.ts';
-import { isLeaseLost } from '#foundation/platform/lease-lost.ts';
+import { isLeaseLost } from '#foundation/events/store-failure.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { repeat } from './repeat.ts';
 import { ownAccount, type OwnFacts, type OwnMemory } from './own-account.ts';

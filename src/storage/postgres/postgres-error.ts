@@ -2,10 +2,7 @@
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { StoreError } from '../store-error.ts';
 
-export { LeaseLostError } from '../store-error.ts';
-
-/** The connection was lost during a commit, and its outcome could not be found out. */
-export class CommitUnknownError extends StoreError {}
+export { CommitUnknownError, LeaseLostError } from '../store-error.ts';
 
 interface Failure {
   /** SQLSTATE of PostgreSQL, or a code of Node. */
