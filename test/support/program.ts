@@ -7,7 +7,7 @@ import type { FastTime } from './fast-clock.ts';
 import { until } from './until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const MAIN = process.env['OPSD_TEST_PROGRAM'] ?? join(ROOT, 'src/opsd.js');
+const SOURCES = join(ROOT, 'src/opsd.js');
 const CLOCKED = join(import.meta.dirname, 'programs/clocked-opsd.ts');
 /** Flags of the package's scripts. */
 const NODE_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=4'];
@@ -101,9 +101,15 @@ export function start(
   };
 }
 
-/** Starts `opsd` with these arguments. */
+/** Starts `opsd` with these arguments: the bundle in system tests, and else the sources. */
 export function opsd(args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}): Program {
-  return start(process.execPath, [...NODE_FLAGS, MAIN, ...args], options);
+  const program = process.env['OPSD_TEST_PROGRAM'] ?? SOURCES;
+  return start(process.execPath, [...NODE_FLAGS, program, ...args], options);
+}
+
+/** Starts the sources of `opsd`. */
+export function opsdFromSources(args: readonly string[], options: { env: Record<string, string> }): Program {
+  return start(process.execPath, [...NODE_FLAGS, SOURCES, ...args], options);
 }
 
 /** Starts `opsd` with a wall clock that is ahead by milliseconds, with faster time, or with stopped time (`moveTime`). */

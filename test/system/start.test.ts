@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { addressOf } from '../support/daemon-world.ts';
-import { opsd } from '../support/program.ts';
+import { opsdFromSources } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const HOOK = join(import.meta.dirname, '../support/programs/loaded-modules.mjs');
@@ -42,7 +42,7 @@ function roomsOf(files: readonly string[]): readonly string[] {
 
 test('opsd version loads the table of commands, itself, and no package', async () => {
   const file = join(tempDir(), 'loaded');
-  const program = opsd(['version'], { env: traced(file) });
+  const program = opsdFromSources(['version'], { env: traced(file) });
   expect(await program.ended).toMatchObject({ code: 0 });
   const { files, packages } = loadedIn(file);
   expect(packages).toEqual([]);
@@ -60,7 +60,7 @@ test('a daemon loads no pages, hooks, or emulator before its first scrape, and a
     `server: { listen: "127.0.0.1:0" }\nstorage: { sqlite: { path: opsd.db } }\naccounts: [${account}]\n`,
   );
   const ofDaemon = join(folder, 'of-daemon');
-  const daemon = opsd(['run', '--config', config], { env: traced(ofDaemon) });
+  const daemon = opsdFromSources(['run', '--config', config], { env: traced(ofDaemon) });
   const scraped = await fetch(`${await addressOf(daemon)}/metrics`);
   expect(scraped.status).toBe(200);
   const beforeScrape = loadedIn(ofDaemon);
@@ -75,7 +75,7 @@ test('a daemon loads no pages, hooks, or emulator before its first scrape, and a
   expect(schemas).toEqual([expect.stringContaining('/mini/')]);
 
   const ofClient = join(folder, 'of-client');
-  const client = opsd(['plan', '--config', config], { env: traced(ofClient) });
+  const client = opsdFromSources(['plan', '--config', config], { env: traced(ofClient) });
   expect(await client.ended, client.stderr()).toMatchObject({ code: 0 });
   const { files, packages } = loadedIn(ofClient);
   expect(packages).toEqual(['yaml']);
@@ -86,7 +86,7 @@ test('a daemon loads no pages, hooks, or emulator before its first scrape, and a
 
 test('opsd emulator loads no package before its first delivery', async () => {
   const file = join(tempDir(), 'loaded');
-  const emulator = opsd(['emulator', '--listen', '127.0.0.1:0'], { env: traced(file) });
+  const emulator = opsdFromSources(['emulator', '--listen', '127.0.0.1:0'], { env: traced(file) });
   await expect.poll(() => emulator.stdout()).toContain('\n');
   const { url } = JSON.parse(emulator.stdout()) as { readonly url: string };
   expect((await fetch(`${url}/health`)).status).toBe(200);
