@@ -81,7 +81,6 @@ export default defineConfig({
           globalSetup: 'test/support/bundle.ts',
           ...PATIENT,
           maxWorkers: WORKERS,
-          isolate: false,
         },
       },
       {
