@@ -282,7 +282,7 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'pause-of-one': {
     breaks: 'a pause is confirmed although only one replica knows it',
-    within: 66,
+    within: 7,
     minutes: 8,
     worse: { pause: 40, 'database apart': 20, 'database stalls': 5 },
     hasRest: false,
