@@ -293,7 +293,7 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
   },
   'lost-account-notified': {
     breaks: 'a replica notifies about an account that it has lost',
-    within: 25,
+    within: 28,
     minutes: 20,
     worse: { 'stop of a process': 20 },
     hasRest: false,
