@@ -200,10 +200,11 @@ for (const [name, { at, reaches }] of Object.entries(STEPS)) {
     await until({ what: 'the kill' }, () => killed !== undefined);
     await killed;
     const { url } = await w.start(config);
-    // Before its first reading, the daemon knows no letter.
-    await until({ what: 'the letter is deleted' }, async () => (await left()) === 0);
+    // Before its first reading, the daemon knows no dead letter.
+    await until({ what: 'the dead letter is deleted' }, async () => (await left()) === 0);
     await until({ what: 'the letter is gone' }, async () => (await letters(url)).length === 0);
     expect(accepted.map(({ body }) => body.toString())).toEqual(['order 1']);
+    expect(await left()).toBe(0);
   });
 }
 
