@@ -4,7 +4,7 @@ import type { Config } from '#config/config.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import { createMetrics, type Metrics } from '#observe/metrics/metrics.ts';
-import type { MetricsDeps, GaugeFacts } from '#observe/metrics/sources.ts';
+import type { GaugeFacts, MetricsDeps } from '#observe/metrics/sources.ts';
 import { deliverySpanOf } from '#observe/tracing/span-sampling.ts';
 import type { Policies } from './automation.ts';
 import { bodyBytes } from './bodies.ts';
@@ -70,7 +70,7 @@ async function gaugeFacts(base: GenerationBase, { engine, statuses }: Policies):
     const [policies, readings, budgets, bytes] = await Promise.all([
       statuses(view),
       engine.readings(view),
-      accountBudgets(base.config, view)(),
+      accountBudgets(base.config, view),
       bodyBytes(base, view),
     ]);
     return { policies, engine: readings, budgets, bodyBytes: bytes };

@@ -40,20 +40,17 @@ export function budgetKnowledge(
 }
 
 /** Budgets of all accounts of the configuration. */
-export function accountBudgets(
-  config: Config,
+export async function accountBudgets(
+  { accounts }: Pick<Config, 'accounts'>,
   ledger: Pick<Raises, 'budgetChangesOf'>,
-): () => Promise<ReadonlyMap<string, AccountBudget>> {
-  const accounts = config.accounts.map(({ name }) => name);
-  return async () => {
-    const changes = await ledger.budgetChangesOf(accounts);
-    return new Map(
-      config.accounts.map(({ name, budget }) => {
-        const own = changes.get(name) ?? [];
-        return [name, { changes: own, known: newestBudget(budget, own) }];
-      }),
-    );
-  };
+): Promise<ReadonlyMap<string, AccountBudget>> {
+  const changes = await ledger.budgetChangesOf(accounts.map(({ name }) => name));
+  return new Map(
+    accounts.map(({ name, budget }) => {
+      const own = changes.get(name) ?? [];
+      return [name, { changes: own, known: newestBudget(budget, own) }];
+    }),
+  );
 }
 
 function watch<N extends CollectorName>(

@@ -30,7 +30,7 @@ export function readingPorts(
     bodies,
     canaries: { states: () => canaries?.states() ?? [] },
     spend: {
-      budgets: async (view) => accountBudgets(config, view)(),
+      budgets: (view) => accountBudgets(config, view),
       async dimensions() {
         const names = new Map(
           config.accounts.flatMap(({ name, collectors: { logs } }) =>

@@ -68,12 +68,12 @@ export class Commits {
    */
   async commitTogether(changes: ReadonlyMap<string, AccountChange>): Promise<void> {
     const all = [...changes];
-    const alone: Promise<void>[] = [];
+    const alone: Promise<unknown>[] = [];
     for (let from = 0; from < all.length; from += MOST_TOGETHER) {
       const free = new Map<string, AccountChange>();
       for (const [account, change] of all.slice(from, from + MOST_TOGETHER)) {
         if (this.#turns.get(account)?.isFree ?? true) free.set(account, change);
-        else alone.push(this.inTurn(account, () => this.#commitNow(account, change)).catch(() => undefined));
+        else alone.push(this.commit(account, () => change).catch(() => undefined));
       }
       if (free.size > 0) await this.#commitFree(free);
     }
