@@ -63,11 +63,12 @@ test.each(LONG_SEEDS.map((order) => [JSON.stringify(order), order] as const))(
 test.each(Object.entries(MUTANTS))(
   'mutant %s dies',
   { timeout: 3_600_000 },
-  async (name, { within, minutes = 90, worse, store }) => {
+  async (name, { within, minutes = 90, worse, store, hasRest = true }) => {
     const [seed, histories] = store === 'postgres' || worse !== undefined ? [within, 1] : [1, within];
     const args = ['--seed', seed, '--histories', histories, '--minutes', minutes, '--mutant', name];
     const factors = Object.entries(worse ?? {}).map(([kind, factor]) => `${kind}=${factor}`);
-    const { code, stdout } = await simulate([...args.map(String), ...worseBy(factors)]);
+    const rest = hasRest ? [] : ['--no-rest'];
+    const { code, stdout } = await simulate([...args.map(String), ...rest, ...worseBy(factors)]);
     expect(code, stdout).toBe(1);
   },
 );
