@@ -218,10 +218,9 @@ async function load(deps: GenerationDeps) {
     const known = await storage.aggregations.log.attempts(name);
     if (known !== undefined) attempts.set(name, known);
   }
-  await unsaved.ended();
   return {
     attempts,
-    notifications: await storage.notifications.load(),
+    notifications: await unsaved.load(storage.notifications),
     metrics: await loadMetrics(storage, config.accounts),
   };
 }

@@ -313,17 +313,6 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
     from: 'if (isWill(stored) && this.#notifications.has(queued.kept.notification.key)) {',
     to: 'if (isWill(stored)) {',
   },
-  'written-late': {
-    breaks:
-      'the last write of a generation is committed after the next one has loaded, which never sends its notifications',
-    within: 56,
-    minutes: 10,
-    worse: { 'suspended machine': 30, scale: 10 },
-    store: 'postgres',
-    file: 'src/app/generation.ts',
-    from: '  await unsaved.ended();',
-    to: '',
-  },
   'opening-not-noted': {
     breaks: 'a record of a commit that a crash prevented counts as committed',
     within: 1,

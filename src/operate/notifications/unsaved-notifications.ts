@@ -2,7 +2,12 @@
  * Changes of conditions that the store could not take before their generation ended, for the next generation of the
  * process. Otherwise, a condition that was reported while the store was unavailable would never be resolved.
  */
-import type { KeptNotification, NotificationChanges } from './notification-store.ts';
+import type {
+  KeptNotification,
+  NotificationChanges,
+  NotificationStore,
+  StoredNotifications,
+} from './notification-store.ts';
 import type { NotifyingReplica } from './replica.ts';
 
 export class UnsavedNotifications {
@@ -14,9 +19,10 @@ export class UnsavedNotifications {
     this.#end = end.catch(() => undefined);
   }
 
-  /** Waits for the end of the last generation. Before it, the store may still get changes that the next one did not load. */
-  async ended(): Promise<void> {
+  /** Loads after the last write of the earlier generation: the next one would never send what it does not load. */
+  async load(store: Pick<NotificationStore, 'load'>): Promise<StoredNotifications> {
     await this.#end;
+    return await store.load();
   }
 
   /**
