@@ -17,6 +17,8 @@ export interface PastOptions {
   readonly labels: Readonly<Record<string, string>>;
   /** Epoch seconds of the scrape. */
   readonly now: number;
+  /** Epoch seconds of the first live sample. */
+  readonly liveSince: number;
 }
 
 const DAY = 86_400;
@@ -24,7 +26,7 @@ const DAY = 86_400;
 const COARSE_SECONDS = 300;
 const FINE_SECONDS = 15;
 const FINE_FOR = 2 * 3_600;
-/** Gap between the last generated sample and the scrape. It exceeds the lookback, so that no old series continues. */
+/** Gap between the last generated sample and the first live one. It exceeds the lookback, so that no old series continues. */
 const GAP_SECONDS = 310;
 
 /** Writes the history of `text` (a scrape, in the older format) as blocks into the folder of a Prometheus. */
@@ -67,8 +69,8 @@ function* pastOf(scraped: Exposition, options: PastOptions): Generator<string> {
   yield '# EOF\n';
 }
 
-function timesOf({ days, now }: PastOptions): readonly number[] {
-  const end = Math.floor(now) - GAP_SECONDS;
+function timesOf({ days, liveSince }: PastOptions): readonly number[] {
+  const end = Math.floor(liveSince) - GAP_SECONDS;
   const times: number[] = [];
   for (let time = end - days * DAY; time < end - FINE_FOR; time += COARSE_SECONDS) times.push(time);
   for (let time = end - FINE_FOR; time <= end; time += FINE_SECONDS) times.push(time);

@@ -1,5 +1,5 @@
 /** A real Prometheus that scrapes the given targets. It ends with the test. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 import { start } from './program.ts';
@@ -30,8 +30,8 @@ export interface PrometheusOptions {
   readonly scrapeSeconds?: number;
   /** Absolute paths of rule files. */
   readonly ruleFiles?: readonly string[];
-  /** Adds blocks of older samples to its folder before it starts. */
-  readonly backfill?: (dataFolder: string) => Promise<void>;
+  /** Folder of its samples; a new one when absent. */
+  readonly data?: string;
 }
 
 export type Prometheus = Awaited<ReturnType<typeof prometheus>>;
@@ -65,9 +65,7 @@ interface Row {
 /** @param program path of `prometheus` */
 export async function prometheus(program: string, options: PrometheusOptions) {
   const folder = tempDir();
-  const data = join(folder, 'data');
-  mkdirSync(data);
-  await options.backfill?.(data);
+  const { data = tempDir() } = options;
   writeFileSync(join(folder, 'prometheus.yml'), options.config ?? configuration(options));
   const port = await freePort();
   const server = start(
@@ -88,7 +86,7 @@ export async function prometheus(program: string, options: PrometheusOptions) {
     if (server.child.exitCode !== null) throw new Error(server.stderr());
     return (await fetch(`${url}/-/ready`)).ok;
   });
-  return { url, stop: () => server.kill('SIGTERM'), ...questions(url) };
+  return { url, stop: () => server.stop(), ...questions(url) };
 }
 
 function configuration({ jobs = {}, scrapeSeconds = 1, ruleFiles = [] }: PrometheusOptions): string {

@@ -158,7 +158,7 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   expect(bodies(chat).join('')).toContain(`[firing] ${ALERT} production`);
 
   am.stop();
-  prom.stop();
+  await prom.stop();
   await daemon.stop();
   const audit = await world.command('audit', '--policy', 'repair-billing', '-o', 'jsonl');
   expect(audit.code).toBe(0);

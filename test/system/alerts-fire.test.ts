@@ -122,6 +122,6 @@ test('a pause, an invalid configuration and missing daemons fire; over the demo 
   });
   for (const daemon of [demo, shaken]) daemon.kill('SIGTERM');
   expect([(await demo.ended).code, (await shaken.ended).code]).toEqual([0, 0]);
-  watching.stop();
-  watchingNobody.stop();
+  await watching.stop();
+  await watchingNobody.stop();
 });

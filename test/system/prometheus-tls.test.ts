@@ -93,6 +93,6 @@ basic_auth_users:
 
   const checked = opsd(['check', at('opsd.yaml')]);
   expect((await checked.ended).code).toBe(0);
-  watching.stop();
+  await watching.stop();
   await daemon.stop();
 });

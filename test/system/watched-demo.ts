@@ -5,6 +5,7 @@ import { otlpSink } from '../support/otlp-sink.ts';
 import { writePast } from '../support/past.ts';
 import { prometheus } from '../support/prometheus.ts';
 import { clockedOpsd } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
 export const RULE_PATHS = RULE_FILES.map((path) => join(import.meta.dirname, '../..', path));
@@ -20,22 +21,25 @@ export async function watchedDemo(
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url },
   });
   const url = String((await demo.logged('daemon running'))['url']);
+  const liveSince = Date.now() / 1_000;
+  const watch = {
+    jobs: { opsd: url },
+    scrapeSeconds: 5,
+    ruleFiles: RULE_PATHS,
+    data: tempDir(),
+  };
+  const first = await prometheus(programs.prometheus, watch);
   // Every source was read, and something of what is sent has happened: the past is of the same.
   const text = await until({ what: 'the demo shows what it reads' }, async () => {
     const page = await (await fetch(`${url}/metrics`)).text();
     return /^msgsvc_vector_index_queries_total/m.test(page) && /^msgsvc_message_failures_total/m.test(page) && page;
   });
-  const now = Date.now() / 1_000;
-  const watching = await prometheus(programs.prometheus, {
-    jobs: { opsd: url },
-    scrapeSeconds: 5,
-    ruleFiles: RULE_PATHS,
-    backfill: (folder) =>
-      writePast(
-        { promtool: programs.promtool, folder, text },
-        { days: DAYS, now, labels: { job: 'opsd', instance: new URL(url).host } },
-      ),
-  });
+  const labels = { job: 'opsd', instance: new URL(url).host };
+  const past = { days: DAYS, now: Date.now() / 1_000, liveSince, labels };
+  await writePast({ promtool: programs.promtool, folder: watch.data, text }, past);
+  // Prometheus loads blocks at its start.
+  await first.stop();
+  const watching = await prometheus(programs.prometheus, watch);
   // Data since then was scraped, older data is generated.
-  return { url, prometheus: watching, liveSince: now };
+  return { url, prometheus: watching, liveSince };
 }
