@@ -59,5 +59,5 @@ test('a running daemon, its service, its store and Prometheus are proved; a targ
     { check: 'prometheus', result: expect.stringContaining('is down') as string },
   ]);
   expect(stopped.checks).toContainEqual(expect.objectContaining({ check: 'store', state: 'ok', result: 'opens' }));
-  up.stop();
+  await up.stop();
 });

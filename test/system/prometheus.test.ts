@@ -46,7 +46,7 @@ test('Prometheus scrapes the demo and knows its deliveries', async ({ skip }) =>
     return (await value('scrape_samples_scraped{job="opsd"}')) === samples.length;
   });
   expect(await targets()).toMatchObject([{ health: 'up', lastError: '' }]);
-  stop();
+  await stop();
   await demo.stop();
 });
 
@@ -97,6 +97,6 @@ test('Prometheus parses either format as the same series, and exemplars lead to 
     ['up', ''],
     ['up', ''],
   ]);
-  stop();
+  await stop();
   await demo.stop();
 });
