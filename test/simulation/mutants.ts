@@ -257,7 +257,6 @@ export const MUTANTS: Readonly<Record<string, Found>> = {
     breaks: 'a commit is not fenced: a replica commits about an account that another one has taken',
     within: 38,
     minutes: 40,
-    hasRest: false,
     store: 'postgres',
     file: 'src/storage/postgres/postgres-database.ts',
     from: "if (current.get(account) === epoch && isOfTimeline(epoch, String(row['timeline']))) continue;",
