@@ -26,7 +26,7 @@ const DAY = 86_400;
 const COARSE_SECONDS = 300;
 const FINE_SECONDS = 15;
 const FINE_FOR = 2 * 3_600;
-/** Gap between the last generated sample and the first live one. It exceeds the lookback, so that no old series continues. */
+/** Gap before the first live sample. It exceeds the lookback, so that no old series continues. */
 const GAP_SECONDS = 310;
 
 /** Writes the history of `text` (a scrape, in the older format) as blocks into the folder of a Prometheus. */

@@ -65,7 +65,7 @@ interface Row {
 /** @param program path of `prometheus` */
 export async function prometheus(program: string, options: PrometheusOptions) {
   const folder = tempDir();
-  const { data = tempDir() } = options;
+  const { data = join(folder, 'data') } = options;
   writeFileSync(join(folder, 'prometheus.yml'), options.config ?? configuration(options));
   const port = await freePort();
   const server = start(

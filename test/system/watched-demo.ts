@@ -22,12 +22,7 @@ export async function watchedDemo(
   });
   const url = String((await demo.logged('daemon running'))['url']);
   const liveSince = Date.now() / 1_000;
-  const watch = {
-    jobs: { opsd: url },
-    scrapeSeconds: 5,
-    ruleFiles: RULE_PATHS,
-    data: tempDir(),
-  };
+  const watch = { jobs: { opsd: url }, scrapeSeconds: 5, ruleFiles: RULE_PATHS, data: tempDir() };
   const first = await prometheus(programs.prometheus, watch);
   // Every source was read, and something of what is sent has happened: the past is of the same.
   const text = await until({ what: 'the demo shows what it reads' }, async () => {

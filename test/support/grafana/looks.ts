@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { QUIET } from '../../../dashboards/quiet.ts';
 import type { Prometheus } from '../prometheus.ts';
 import { until } from '../until.ts';
-import { asking, readDashboards, type Dashboard } from './dashboard.ts';
+import { readDashboards } from './dashboard.ts';
 import { gapsOf, type Look } from './gaps.ts';
 
 export const DASHBOARDS = readDashboards(join(import.meta.dirname, '../../../dashboards/json'));
@@ -21,31 +21,17 @@ export async function look(source: Prometheus, how: Look, dashboards = DASHBOARD
 }
 
 /** Repeats until nothing is empty that `wanted` requires. The error names the rest. */
-export async function lookUntil(source: Prometheus, how: Look, wanted: (what: string) => boolean, all = DASHBOARDS) {
-  let dashboards = all;
+export async function lookUntil(source: Prometheus, how: Look, wanted: (what: string) => boolean) {
+  let dashboards = DASHBOARDS;
   // Samples are scraped and rules evaluated every five seconds.
   return await until({ what: 'nothing is empty', pauseMs: 5_000 }, async () => {
     const found = await look(source, how, dashboards);
-    const areAll = dashboards === all;
+    const areAll = dashboards === DASHBOARDS;
     const left = [...found.empty].filter(wanted);
-    // Only empty queries are repeated. At the end all are sent, at one time.
-    dashboards = left.length === 0 ? all : withOnly((what) => left.includes(what));
+    // Only dashboards with empty parts are queried again. At the end all are queried, at one time.
+    dashboards =
+      left.length === 0 ? DASHBOARDS : DASHBOARDS.filter(({ uid }) => left.some((what) => what.startsWith(`${uid}/`)));
     if (left.length > 0) throw new Error(`nothing is shown by ${left.join(', ')}`);
     return areAll && found;
-  });
-}
-
-/** Returns the dashboards that have such queries, without their other panels and annotations. */
-export function withOnly(wanted: (what: string) => boolean): readonly Dashboard[] {
-  return DASHBOARDS.flatMap((dashboard) => {
-    const { uid, templating, annotations } = dashboard;
-    const panels = asking(dashboard).flatMap((panel) => {
-      const targets = (panel.targets ?? []).filter(({ refId }) => wanted(`${uid}/panel/${panel.title}/${refId}`));
-      return targets.length === 0 ? [] : [{ ...panel, panels: [], targets }];
-    });
-    const list = annotations.list.filter(({ name }) => wanted(`${uid}/annotation/${name}`));
-    const hasVariable = templating.list.some(({ name }) => wanted(`${uid}/variable/${name}`));
-    if (panels.length + list.length === 0 && !hasVariable) return [];
-    return [{ ...dashboard, panels, annotations: { ...annotations, list } }];
   });
 }
