@@ -27,11 +27,10 @@ const LONGEST = [
   'alertmanager-loop',
 ];
 
-/**
- * Workers of unit and system tests together. Two cores are busy with five, because most system tests wait for other
- * programs. The unit tests are last: they are short, so that all workers end at about the same time.
- */
-const WORKERS = 5;
+/** Each worker loads and compiles the sources: more than three cost more than they gain on two cores. */
+const UNIT_WORKERS = 3;
+/** Two cores are busy with six, because most system tests wait for other programs. Eight slow down the longest one. */
+const SYSTEM_WORKERS = 6;
 
 /** A limit on hanging, longer than that of `until`, which names what hangs. */
 const HANGS_MS = 900_000;
@@ -67,7 +66,8 @@ export default defineConfig({
           setupFiles: ['test/support/property-seed.ts'],
           unstubEnvs: true,
           ...PATIENT,
-          maxWorkers: WORKERS,
+          maxWorkers: UNIT_WORKERS,
+          sequence: { groupOrder: 0 },
           // Tests own their world and modules keep no state, so files may share a worker: a third of the time is saved.
           isolate: false,
           restoreMocks: true,
@@ -80,7 +80,8 @@ export default defineConfig({
           include: ['test/system/**/*.test.ts'],
           globalSetup: 'test/support/bundle.ts',
           ...PATIENT,
-          maxWorkers: WORKERS,
+          maxWorkers: SYSTEM_WORKERS,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -88,7 +89,7 @@ export default defineConfig({
           // Minutes of random input; `npm run soak` alone.
           name: 'soak',
           include: ['test/soak/**/*.test.ts'],
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
