@@ -100,8 +100,8 @@ export function watchIncidents(deps: IncidentsDeps, parts: Parts): IncidentWatch
 async function openResumes(ledger: Intents): Promise<ReadonlyMap<string, readonly OpenResume[]>> {
   const open = (await ledger.openActions()).flatMap(({ proposal, outcome }) => {
     if (proposal.action !== 'workflow-dlq.resume' || outcome === undefined) return [];
-    const { account, dlqId, workflowUrl, failedAt, status, campaign } = proposal;
-    return [{ account, dlqId, workflowUrl, failedAt, status, campaign: campaign?.id }];
+    const { account, workflowUrl, failedAt, status, campaign } = proposal;
+    return [{ account, workflowUrl, failedAt, status, campaign: campaign?.id }];
   });
   return Map.groupBy(open, ({ account }) => account);
 }

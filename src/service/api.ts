@@ -116,7 +116,6 @@ export interface TriggerRequest extends DeliveryRequest {
 
 export interface PublishResult {
   readonly messageId: string;
-  readonly deduplicated: boolean;
   /** Endpoint, if the destination was a URL Group and the response names it. */
   readonly url?: string;
 }

@@ -172,7 +172,7 @@ export class FakeDlq {
     return { deleted: done + this.surplus };
   }
 
-  #publish(message: CarriedMessage, again: PublishAgain): readonly { messageId: string; deduplicated: boolean }[] {
+  #publish(message: CarriedMessage, again: PublishAgain): readonly { messageId: string }[] {
     this.publishes += 1;
     const answer = this.publishAnswers.shift() ?? 'good';
     if (answer === 'never_arrived') throw lost();
@@ -184,7 +184,7 @@ export class FakeDlq {
     const messageId = before?.messageId ?? `msg-again-${this.published.length}`;
     if (before === undefined) this.published.push({ ...message, ...again, messageId, at });
     if (answer === 'lost') throw lost();
-    return [{ messageId, deduplicated: before !== undefined }];
+    return [{ messageId }];
   }
 
   #listWhole(query: WorkflowDlqQuery): Page<WholeWorkflowDlqEntry> {

@@ -119,18 +119,6 @@ export class Scheduler implements AsyncDisposable {
     return entry?.slot;
   }
 
-  /**
-   * Runs a task now, in addition to its schedule. If a run is active, this one is skipped and counted.
-   *
-   * @throws the rejection of the run
-   */
-  async runNow(name: string): Promise<void> {
-    const entry = this.#entries.get(name);
-    if (entry === undefined) throw new Error(`there is no task named ${name}`);
-    if (this.#state === 'stopped') throw new Error(`task ${name} cannot run: the scheduler was stopped`);
-    await this.#run(entry, { forgiveAbort: false });
-  }
-
   /** Starts no new runs, and aborts active ones after the grace period. Resolves when all have ended. */
   stop(): Promise<void> {
     this.#stopped ??= this.#drain();
@@ -245,12 +233,12 @@ export class Scheduler implements AsyncDisposable {
   /** Starts a scheduled run. */
   #tick(entry: Entry): void {
     const { onError } = entry.task;
-    const run = this.#run(entry, { forgiveAbort: true });
+    const run = this.#run(entry);
     if (onError !== undefined) run.catch(onError);
     else void run;
   }
 
-  async #run(entry: Entry, options: { readonly forgiveAbort: boolean }): Promise<void> {
+  async #run(entry: Entry): Promise<void> {
     const { task } = entry;
     if (entry.running !== undefined) {
       task.onSkip?.('overlap');
@@ -271,7 +259,7 @@ export class Scheduler implements AsyncDisposable {
     try {
       asked = await run;
     } catch (error) {
-      if (!aborted || !options.forgiveAbort) throw error;
+      if (!aborted) throw error;
     } finally {
       delete entry.running;
     }

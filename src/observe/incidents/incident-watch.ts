@@ -32,7 +32,6 @@ import type { IncidentMark } from './incident-store.ts';
 
 /** Resume of a failed run whose outcome is not verified yet. */
 export interface OpenResume {
-  readonly dlqId: string;
   readonly workflowUrl: string;
   /** Epoch milliseconds. */
   readonly failedAt: number;

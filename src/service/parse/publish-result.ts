@@ -1,6 +1,6 @@
 /** Parses responses to writes: of a publish (interface 2.2), and those that only acknowledge. */
 import type { PublishResult } from '../api.ts';
-import { MalformedAnswer, jsonObject, optionalBoolean, optionalText, parseJson, requireText } from './reader.ts';
+import { MalformedAnswer, jsonObject, optionalText, parseJson, requireText } from './reader.ts';
 
 /** Parses an object, a list of them, or `{messages: [list]}`, with status 200 or 202. */
 export function parsePublish(body: Buffer): readonly PublishResult[] {
@@ -14,7 +14,6 @@ function parseResult(value: unknown): PublishResult {
   const row = jsonObject(value, 'message');
   return {
     messageId: requireText(row, 'messageId'),
-    deduplicated: optionalBoolean(row, 'deduplicated') ?? false,
     url: optionalText(row, 'url'),
   };
 }

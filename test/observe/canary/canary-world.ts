@@ -35,7 +35,7 @@ export function playedService() {
       const message = { request, messageId: `msg_${published.length + 1}` };
       published.push(message);
       entry(message, 'CREATED');
-      return [{ messageId: message.messageId, deduplicated: false }];
+      return [{ messageId: message.messageId }];
     },
     listLogs: async ({ messageId, label, url }: LogQuery) => {
       const value = log.filter(

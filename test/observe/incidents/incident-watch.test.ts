@@ -235,7 +235,7 @@ describe('reports', () => {
 });
 
 describe('states', () => {
-  const resume = { dlqId: 'a', workflowUrl: 'https://shop.example/flows/checkout', failedAt: START, status: 503 };
+  const resume = { workflowUrl: 'https://shop.example/flows/checkout', failedAt: START, status: 503 };
 
   test('recovering while resumed runs are not verified, then resolved', async () => {
     const { facts, publish, review, watch } = await started();
