@@ -43,7 +43,9 @@ afterAll(() => close());
 async function launch(chromium: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'opsd-chromium-'));
   const args = [...FLAGS, `--user-data-dir=${folder}`, '--remote-debugging-port=0'];
-  const child = spawn(chromium, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  // It leaves a folder of its socket in the folder of temporary files.
+  const env = { ...process.env, TMPDIR: folder };
+  const child = spawn(chromium, args, { stdio: ['ignore', 'ignore', 'pipe'], env });
   close = async () => {
     const ended = once(child, 'exit');
     if (child.kill('SIGTERM')) await ended;

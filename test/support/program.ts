@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { FastTime } from './fast-clock.ts';
+import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -101,15 +102,19 @@ export function start(
   };
 }
 
+/** Starts a program of Node as the package does. What it leaves in the folder of temporary files goes with the test. */
+function startNode(command: readonly string[], { env, ...options }: Parameters<typeof start>[2] = {}): Program {
+  return start(process.execPath, [...NODE_FLAGS, ...command], { ...options, env: { TMPDIR: tempDir(), ...env } });
+}
+
 /** Starts `opsd` with these arguments: the bundle in system tests, and else the sources. */
 export function opsd(args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}): Program {
-  const program = process.env['OPSD_TEST_PROGRAM'] ?? SOURCES;
-  return start(process.execPath, [...NODE_FLAGS, program, ...args], options);
+  return startNode([process.env['OPSD_TEST_PROGRAM'] ?? SOURCES, ...args], options);
 }
 
 /** Starts the sources of `opsd`. */
 export function opsdFromSources(args: readonly string[], options: { env: Record<string, string> }): Program {
-  return start(process.execPath, [...NODE_FLAGS, SOURCES, ...args], options);
+  return startNode([SOURCES, ...args], options);
 }
 
 /** Starts `opsd` with a wall clock that is ahead by milliseconds, with faster time, or with stopped time (`moveTime`). */
@@ -123,7 +128,7 @@ export function clockedOpsd(
     OPSD_TEST_SPEED: String(speed),
     OPSD_TEST_SINCE: String(since),
   };
-  return start(process.execPath, [...NODE_FLAGS, CLOCKED, ...args], { env: { ...env, ...time }, ipc: speed === 0 });
+  return startNode([CLOCKED, ...args], { env: { ...env, ...time }, ipc: speed === 0 });
 }
 
 export interface EmulatorProgram extends Program {
