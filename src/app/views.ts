@@ -2,7 +2,7 @@
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { WatchedFlowControlKey } from '#foundation/domain/flow-control.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
-import { whenText } from '#automate/policies/when-text.ts';
+import { configuredStatus } from '#automate/policies/when-text.ts';
 import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import type { AccountLease } from '#operate/contract/status.ts';
 import { publishViews } from '#operate/views/publisher.ts';
@@ -100,15 +100,8 @@ function remember({ account, collector, at, rows }: Batch, history: FlowControlH
 function configuredPolicies(account: string, generation: Generation): readonly PolicyStatus[] {
   return generation.allPolicies
     .filter((policy) => policy.account === account)
-    .map(({ name, action, owner, description, source, when, mode }) => ({
-      name,
-      account,
-      action: action.type,
-      owner,
-      description,
-      source,
-      schedule: whenText(when),
-      mode,
+    .map((policy) => ({
+      ...configuredStatus(policy),
       effectiveMode: 'off',
       reducedBy: `no replica has shown account ${account} yet`,
       campaigns: [],

@@ -9,7 +9,7 @@ import type { Ledger, StatusReads } from '../ledger/ledger.ts';
 import type { Pause } from '../ledger/pauses.ts';
 import type { Condition, EngineCommands } from '../ledger/commands.ts';
 import type { Policy } from '../policies/policy.ts';
-import { whenText } from '../policies/when-text.ts';
+import { configuredStatus } from '../policies/when-text.ts';
 import {
   applyPlan,
   approvePlan,
@@ -232,19 +232,12 @@ async function statusesOf(deps: EngineParts, ledger?: StatusReads): Promise<read
   const campaigns = Map.groupBy(open, ({ policy }) => policy);
   const held = new Map(deps.conditions.active().map((condition) => [condition.key, condition]));
   return policies.map((policy): PolicyStatus => {
-    const { name, account, action, owner, description, source, when } = policy;
+    const { name } = policy;
     const pause = paused.get(name);
     const { mode, reducedBy } = authority.mode(policy);
     const hold = held.get(holdKey(policy));
     return {
-      name,
-      account,
-      action: action.type,
-      owner,
-      description,
-      source,
-      schedule: whenText(when),
-      mode: policy.mode,
+      ...configuredStatus(policy),
       effectiveMode: pause === undefined ? mode : leastMode(mode, 'off'),
       reducedBy: pause === undefined ? reducedBy : `paused: ${pause.reason}; ${pause.remedy}`,
       probationLeft: probations.get(name) || undefined,
